@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pcp-go/pcp/internal/scan"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -97,13 +98,13 @@ func isName(s string) bool {
 	for i := range len(s) {
 		c := s[i]
 		switch {
-		case 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z':
+		case scan.IsLetter(c):
 			start = false
 		case start:
 			return false
 		case c == '.':
 			start = true
-		case c != '_' && (c < '0' || c > '9'):
+		case c != '_' && !scan.IsDigit(c):
 			return false
 		}
 	}

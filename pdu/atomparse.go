@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pcp-go/pcp/internal/cnum"
+	"github.com/pcp-go/pcp/internal/scan"
 )
 
 // ParseAtom is the value of type t that a text stands for, in the syntax of
@@ -68,7 +68,7 @@ func parseInteger(text string) (negative bool, size uint64, err error) {
 	if text == "" {
 		return false, 0, nil
 	}
-	digits, base := strings.TrimLeft(text, cnum.Blanks), 10
+	digits, base := strings.TrimLeft(text, scan.Blanks), 10
 	negative = strings.HasPrefix(digits, "-")
 	if negative || strings.HasPrefix(digits, "+") {
 		digits = digits[1:]
@@ -119,9 +119,9 @@ func parseUint(text string, greatest uint64) (uint64, error) {
 }
 
 func parseFloat(text string) (float64, error) {
-	v, n, err := cnum.Scan(text)
+	v, n, err := scan.Float(text)
 	switch {
-	case n < len(text), isHexInteger(strings.TrimLeft(text, cnum.Blanks+"+-")):
+	case n < len(text), isHexInteger(strings.TrimLeft(text, scan.Blanks+"+-")):
 		return 0, ErrConv
 	case err != nil:
 		return 0, ErrTrunc

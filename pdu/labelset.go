@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/internal/jsonscan"
+	"github.com/pcp-go/pcp/internal/scan"
 )
 
 // A LabelClass is what a label set belongs to: a context, a domain, and so on. It is a
@@ -128,15 +129,13 @@ func (l NamedLabel) Text() string {
 func validLabelName(name []byte) bool {
 	first := true // of a component
 	for _, c := range name {
-		if !isLetter(c) && c != '_' && (first || !isDigit(c) && c != '.') {
+		if !scan.IsLetter(c) && c != '_' && (first || !scan.IsDigit(c) && c != '.') {
 			return false
 		}
 		first = c == '.'
 	}
 	return !first
 }
-
-func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 // ParseLabels makes a label set of a class from the text of a JSON object, or
 // from an empty text. Numbers and strings stay as they are written. Inst is

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pcp-go/pcp/internal/cnum"
+	"github.com/pcp-go/pcp/internal/scan"
 )
 
 // ParseUnits parses words for units, each with an optional exponent, and numbers, before and after
@@ -76,7 +76,7 @@ type unitsSide struct {
 
 type unitsParser struct{ rest string }
 
-const blank = cnum.Blanks
+const blank = scan.Blanks
 
 func (p *unitsParser) parse() (Units, float64, error) {
 	dividend, err := p.side()
@@ -105,7 +105,7 @@ func (p *unitsParser) side() (unitsSide, error) {
 			return s, nil
 		}
 		var err error
-		if c := p.rest[0]; c == '-' || c == '.' || isDigit(c) {
+		if c := p.rest[0]; c == '-' || c == '.' || scan.IsDigit(c) {
 			err = p.number(&s)
 		} else {
 			err = p.unit(&s)
@@ -118,7 +118,7 @@ func (p *unitsParser) side() (unitsSide, error) {
 
 // number multiplies the side by the number at the start of the rest.
 func (p *unitsParser) number(s *unitsSide) error {
-	v, n, err := cnum.Scan(p.rest)
+	v, n, err := scan.Float(p.rest)
 	if n == 0 || err != nil {
 		return errUnitsNumber
 	}
@@ -327,5 +327,3 @@ func makeUnitWords() map[string]baseUnit {
 	}
 	return m
 }
-
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/internal/cnum"
+	"github.com/pcp-go/pcp/internal/scan"
 )
 
 // A ValueFormat formats values as tools print them. Its zero value prints
@@ -180,7 +181,7 @@ func (f ValueFormat) appendString(b, text []byte) []byte {
 	b = append(append(append(b, '"'), text...), '"')
 	if f.SquashBlanks {
 		for i, c := range b[start:] {
-			if strings.IndexByte(cnum.Blanks, c) >= 0 {
+			if strings.IndexByte(scan.Blanks, c) >= 0 {
 				b[start+i] = ' '
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/cnum"
+	"github.com/pcp-go/pcp/internal/scan"
 )
 
 // A freeDate is a point of time that a text in free form describes: a date, a time of day, a zone,
@@ -59,7 +59,7 @@ func freeTime(text string, start, end, now time.Time, loc *time.Location) (t tim
 	base := now
 	if lower := strings.ToLower(text); hasUnit(lower) {
 		base = start
-		if !end.IsZero() && (strings.HasPrefix(strings.TrimLeft(lower, cnum.Blanks), "-") ||
+		if !end.IsZero() && (strings.HasPrefix(strings.TrimLeft(lower, scan.Blanks), "-") ||
 			strings.Contains(lower, "ago") || strings.Contains(lower, "last")) {
 			base = end
 		}
@@ -69,7 +69,7 @@ func freeTime(text string, start, end, now time.Time, loc *time.Location) (t tim
 
 // hasUnit reports whether there is a unit after a blank, so in "1 week" but not in "1week".
 func hasUnit(lower string) bool {
-	lower = strings.TrimLeft(lower, cnum.Blanks)
+	lower = strings.TrimLeft(lower, scan.Blanks)
 	for _, unit := range []string{"year", "month", "fortnight", "week", "day", "hour", "minute", "min", "second", "sec"} {
 		if strings.Contains(lower, " "+unit) {
 			return true

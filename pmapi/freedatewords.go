@@ -3,7 +3,7 @@ package pmapi
 import (
 	"strings"
 
-	"github.com/pcp-go/pcp/internal/cnum"
+	"github.com/pcp-go/pcp/internal/scan"
 )
 
 // A tokenKind is a kind of dateToken, or the character that is the token.
@@ -48,17 +48,17 @@ func scanFreeDate(text string) []dateToken {
 	var tokens []dateToken
 	for i := 0; i < len(text); {
 		switch c := text[i]; {
-		case strings.IndexByte(cnum.Blanks, c) >= 0:
+		case strings.IndexByte(scan.Blanks, c) >= 0:
 			i++
-		case isDigit(c), c == '-', c == '+':
+		case scan.IsDigit(c), c == '-', c == '+':
 			t, n := scanDateNumber(text[i:])
 			if t.kind != 0 { // signs without a number are ignored
 				tokens = append(tokens, t)
 			}
 			i += n
-		case isLetter(c):
+		case scan.IsLetter(c):
 			n := 1
-			for i+n < len(text) && (isLetter(text[i+n]) || text[i+n] == '.') {
+			for i+n < len(text) && (scan.IsLetter(text[i+n]) || text[i+n] == '.') {
 				n++
 			}
 			tokens = append(tokens, lookupDateWord(strings.ToLower(text[i:i+n])))
@@ -77,15 +77,15 @@ func scanFreeDate(text string) []dateToken {
 func scanDateNumber(text string) (t dateToken, n int) {
 	sign := 1
 	t.kind = tokenNumber
-	if !isDigit(text[0]) {
-		if n = 1; len(text) == 1 || !isDigit(text[1]) {
+	if !scan.IsDigit(text[0]) {
+		if n = 1; len(text) == 1 || !scan.IsDigit(text[1]) {
 			return dateToken{}, 1
 		}
 		if t.kind = tokenSigned; text[0] == '-' {
 			sign = -1
 		}
 	}
-	for ; n < len(text) && isDigit(text[n]); n++ {
+	for ; n < len(text) && scan.IsDigit(text[n]); n++ {
 		if t.value = t.value*10 + int(text[n]-'0'); t.value > maxDateNumber {
 			t.kind, t.value = tokenUnknown, 0
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pcp-go/pcp/internal/cnum"
 	"github.com/pcp-go/pcp/internal/difference"
+	"github.com/pcp-go/pcp/internal/scan"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -168,7 +169,7 @@ func text(a pdu.Atom) []byte {
 func parseNumber(a pdu.Atom, to pdu.Type) (pdu.Atom, error) {
 	s := string(text(a))
 	if to == pdu.TypeFloat || to == pdu.TypeDouble {
-		v, n, err := cnum.Scan(s)
+		v, n, err := scan.Float(s)
 		if n == 0 || n < len(s) {
 			return pdu.Atom{}, pdu.ErrType
 		}
@@ -177,7 +178,7 @@ func parseNumber(a pdu.Atom, to pdu.Type) (pdu.Atom, error) {
 		}
 		return pdu.Float64(v), nil
 	}
-	digits, base := strings.TrimLeft(s, cnum.Blanks), 10
+	digits, base := strings.TrimLeft(s, scan.Blanks), 10
 	negative := strings.HasPrefix(digits, "-")
 	if negative || strings.HasPrefix(digits, "+") {
 		digits = digits[1:]

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/cnum"
+	"github.com/pcp-go/pcp/internal/scan"
 )
 
 // ParseInterval parses an interval, the sum of numbers with units; blanks are ignored:
@@ -32,7 +32,7 @@ func ParseInterval(s string) (time.Duration, error) {
 	sum, d := 0.0, time.Duration(0)
 	for p.blanks(); p.at < len(s); p.blanks() {
 		at := p.at
-		v, n, _ := cnum.Scan(s[at:])
+		v, n, _ := scan.Float(s[at:])
 		if n == 0 || !(v >= 0 && v <= 1<<63) {
 			return 0, p.unexpected(at)
 		}
@@ -86,13 +86,13 @@ func (p *intervalParser) unexpected(at int) error {
 
 func (p *intervalParser) blanks() {
 	rest := p.text[p.at:]
-	p.at += len(rest) - len(strings.TrimLeft(rest, cnum.Blanks))
+	p.at += len(rest) - len(strings.TrimLeft(rest, scan.Blanks))
 }
 
 // unit parses a unit. A missing unit is the second.
 func (p *intervalParser) unit() (intervalUnit, bool) {
 	rest, n := p.text[p.at:], 0
-	for n < len(rest) && (rest[n]|0x20 >= 'a' && rest[n]|0x20 <= 'z') {
+	for n < len(rest) && scan.IsLetter(rest[n]) {
 		n++
 	}
 	if n == 0 {

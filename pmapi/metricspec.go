@@ -1,6 +1,10 @@
 package pmapi
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/pcp-go/pcp/internal/scan"
+)
 
 // A SourceKind is a kind of source of metrics.
 type SourceKind int
@@ -67,7 +71,7 @@ func (p *metricSpecParser) at() byte {
 }
 
 func (p *metricSpecParser) blanks() {
-	for p.pos < len(p.text) && isBlank(p.text[p.pos]) {
+	for p.pos < len(p.text) && scan.IsSpace(p.text[p.pos]) {
 		p.pos++
 	}
 }
@@ -115,7 +119,7 @@ func (p *metricSpecParser) source(s *MetricSpec) error {
 	}
 	archive := head[end] == '/'
 	name := head[p.pos:end]
-	for len(name) > 0 && isBlank(name[len(name)-1]) {
+	for len(name) > 0 && scan.IsSpace(name[len(name)-1]) {
 		name = name[:len(name)-1]
 	}
 	switch {
@@ -130,7 +134,7 @@ func (p *metricSpecParser) source(s *MetricSpec) error {
 	default:
 		s.Kind = SourceHost
 	}
-	s.Source = unescape(name)
+	s.Source = scan.Unescape(name)
 	p.pos = end + 1
 	return nil
 }
@@ -138,7 +142,7 @@ func (p *metricSpecParser) source(s *MetricSpec) error {
 func (p *metricSpecParser) metric(s *MetricSpec) error {
 	p.blanks()
 	start := p.pos
-	for p.pos < len(p.text) && !isBlank(p.text[p.pos]) && strings.IndexByte(",[]", p.text[p.pos]) < 0 {
+	for p.pos < len(p.text) && !scan.IsSpace(p.text[p.pos]) && strings.IndexByte(",[]", p.text[p.pos]) < 0 {
 		p.step()
 	}
 	switch c := p.at(); {
@@ -147,7 +151,7 @@ func (p *metricSpecParser) metric(s *MetricSpec) error {
 	case p.pos == start:
 		return p.fail("performance metric name expected")
 	}
-	s.Metric = unescape(p.text[start:p.pos])
+	s.Metric = scan.Unescape(p.text[start:p.pos])
 	return nil
 }
 
@@ -183,7 +187,7 @@ func (p *metricSpecParser) instances(s *MetricSpec) error {
 			return (&metricSpecParser{p.text, list.pos}).fail(`closing " expected`)
 		}
 		s.Instances = append(s.Instances, name)
-		for list.pos < len(list.text) && (isBlank(list.text[list.pos]) || list.text[list.pos] == ',') {
+		for list.pos < len(list.text) && (scan.IsSpace(list.text[list.pos]) || list.text[list.pos] == ',') {
 			list.pos++
 		}
 	}
@@ -203,28 +207,11 @@ func (p *metricSpecParser) instance() (name string, ok bool) {
 			return "", false
 		}
 		p.pos++
-		return unescape(p.text[start : p.pos-1]), true
+		return scan.Unescape(p.text[start : p.pos-1]), true
 	}
 	start := p.pos
-	for p.pos < len(p.text) && !isBlank(p.text[p.pos]) && p.text[p.pos] != ',' {
+	for p.pos < len(p.text) && !scan.IsSpace(p.text[p.pos]) && p.text[p.pos] != ',' {
 		p.step()
 	}
-	return unescape(p.text[start:p.pos]), true
-}
-
-func isBlank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
-
-// unescape removes each backslash that escapes a character.
-func unescape(s string) string {
-	if strings.IndexByte(s, '\\') < 0 {
-		return s
-	}
-	b := make([]byte, 0, len(s))
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) {
-			i++
-		}
-		b = append(b, s[i])
-	}
-	return string(b)
+	return scan.Unescape(p.text[start:p.pos]), true
 }

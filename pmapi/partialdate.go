@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/cnum"
+	"github.com/pcp-go/pcp/internal/scan"
 )
 
 // A partialDate is a date and time of day as ctime(3) prints them. Leading and trailing parts may
@@ -102,7 +102,7 @@ type dateScanner struct {
 }
 
 func (p *dateScanner) blanks() {
-	p.at = len(p.text) - len(strings.TrimLeft(p.text[p.at:], cnum.Blanks))
+	p.at = len(p.text) - len(strings.TrimLeft(p.text[p.at:], scan.Blanks))
 }
 
 // peek skips blanks and returns the next character, 0 at the end.
@@ -134,7 +134,7 @@ func (p *dateScanner) integer(least, most int) (n int, ok bool) {
 	if end < len(p.text) && (p.text[end] == '+' || p.text[end] == '-') {
 		end++
 	}
-	for end < len(p.text) && isDigit(p.text[end]) {
+	for end < len(p.text) && scan.IsDigit(p.text[end]) {
 		end++
 	}
 	n, err := strconv.Atoi(p.text[p.at:end])
@@ -188,7 +188,7 @@ func (p *dateScanner) clock(d *partialDate) {
 // seconds reads seconds with a fraction, up to the 61 that C allows for leap seconds.
 func (p *dateScanner) seconds(d *partialDate) {
 	p.blanks()
-	v, n, _ := cnum.Scan(p.text[p.at:])
+	v, n, _ := scan.Float(p.text[p.at:])
 	if n == 0 || !(v >= 0 && v <= 61) {
 		return
 	}
@@ -206,7 +206,7 @@ func (p *dateScanner) seconds(d *partialDate) {
 func (p *dateScanner) meridian() (hours int, ok bool) {
 	p.blanks()
 	rest := p.text[p.at:]
-	if len(rest) < 2 || rest[1]|0x20 != 'm' || len(rest) > 2 && isLetter(rest[2]) {
+	if len(rest) < 2 || rest[1]|0x20 != 'm' || len(rest) > 2 && scan.IsLetter(rest[2]) {
 		return 0, false
 	}
 	switch rest[0] | 0x20 {
@@ -219,7 +219,3 @@ func (p *dateScanner) meridian() (hours int, ok bool) {
 	p.at += 2
 	return hours, true
 }
-
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }
-
-func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/cnum"
+	"github.com/pcp-go/pcp/internal/scan"
 )
 
 // A WindowSpec is a time window in the form of the options -S, -T, -A and -O of PCP's tools; see
@@ -164,13 +164,13 @@ func inWindow(t, start, end time.Time) bool {
 // point parses a point of time. The error for an invalid text is that of the form that its first
 // character selects.
 func (s WindowSpec) point(text string, start, end time.Time) (time.Time, error) {
-	rest := strings.TrimLeft(text, cnum.Blanks)
+	rest := strings.TrimLeft(text, scan.Blanks)
 	first := byte(0)
 	if rest != "" {
 		first = rest[0]
 	}
 	if strings.Contains(rest, "T") { // an error of Parse costs more than all that follows
-		if t, err := time.Parse(time.RFC3339, strings.Trim(strings.TrimPrefix(rest, "@"), cnum.Blanks)); err == nil {
+		if t, err := time.Parse(time.RFC3339, strings.Trim(strings.TrimPrefix(rest, "@"), scan.Blanks)); err == nil {
 			return t.In(s.Location), nil
 		}
 	}

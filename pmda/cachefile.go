@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/scan"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -195,7 +196,7 @@ func (t *cacheTable) record(line []byte) error {
 func cutNumber(s []byte, highest int64) (n int64, rest []byte, ok bool) {
 	s = trimBlanks(s)
 	i := 0
-	for ; i < len(s) && '0' <= s[i] && s[i] <= '9'; i++ {
+	for ; i < len(s) && scan.IsDigit(s[i]); i++ {
 		d := int64(s[i] - '0')
 		if n > (highest-d)/10 {
 			return 0, nil, false

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pcp-go/pcp/internal/scan"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -141,7 +142,7 @@ func checkName(name string, anyStart bool) error {
 	for i := range len(name) {
 		c := name[i]
 		switch {
-		case start && !isLetter(c) && !(anyStart && c != '.'), c != '.' && !isWord(c):
+		case start && !scan.IsLetter(c) && !(anyStart && c != '.'), c != '.' && !isWord(c):
 			return addError(name, "%w", badName(fmt.Sprintf("%q at byte %d, want letters, digits and underscores after a letter", c, i)))
 		}
 		start = c == '.'

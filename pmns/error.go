@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/internal/pmcpp"
+	"github.com/pcp-go/pcp/internal/scan"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -76,7 +77,7 @@ func (e *ParseError) Error() string {
 		b.WriteString("\n    ")
 		for i := range min(e.Column-1, len(e.Text)) {
 			c := e.Text[i]
-			if !isSpace(c) { // tabs stay, so that the caret lines up
+			if !scan.IsSpace(c) { // tabs stay, so that the caret lines up
 				c = ' '
 			}
 			b.WriteByte(c)
@@ -99,5 +100,3 @@ func preprocessError(err error) error {
 	}
 	return err
 }
-
-func isSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/internal/pmcpp"
+	"github.com/pcp-go/pcp/internal/scan"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -103,8 +104,8 @@ func squeeze(b []byte, s string) []byte {
 			last = b[len(b)-1]
 		}
 		switch {
-		case isSpace(c) && (isSpace(last) || last == ':'):
-		case c == ':' && len(b) > 0 && isSpace(last):
+		case scan.IsSpace(c) && (scan.IsSpace(last) || last == ':'):
+		case c == ':' && len(b) > 0 && scan.IsSpace(last):
 			b[len(b)-1] = ':'
 		default:
 			b = append(b, c)
@@ -115,12 +116,12 @@ func squeeze(b []byte, s string) []byte {
 
 func (p *parser) words(at pmcpp.Line) error {
 	for i := 0; i < len(p.line); {
-		if isSpace(p.line[i]) {
+		if scan.IsSpace(p.line[i]) {
 			i++
 			continue
 		}
 		start := i
-		for i < len(p.line) && !isSpace(p.line[i]) {
+		for i < len(p.line) && !scan.IsSpace(p.line[i]) {
 			i++
 		}
 		if msg := p.word(p.line[start:i]); msg != "" {
@@ -191,7 +192,7 @@ func kindOf(w []byte) kind {
 		return open
 	case len(w) == 1 && w[0] == '}':
 		return shut
-	case isLetter(w[0]):
+	case scan.IsLetter(w[0]):
 		k := name
 		for _, c := range w {
 			switch {
@@ -208,7 +209,7 @@ func kindOf(w []byte) kind {
 		switch {
 		case c == ':':
 			colons++
-		case c != '*' && !isDigit(c):
+		case c != '*' && !scan.IsDigit(c):
 			return bad
 		}
 	}
@@ -257,12 +258,10 @@ func parsePMID(w string) (id pdu.PMID, msg string) {
 // stays too great, however many digits it has.
 func leadingInt(s string) (n int, rest string, ok bool) {
 	i := 0
-	for ; i < len(s) && isDigit(s[i]); i++ {
+	for ; i < len(s) && scan.IsDigit(s[i]); i++ {
 		n = min(10*n+int(s[i]-'0'), 1<<20)
 	}
 	return n, s[i:], i > 0
 }
 
-func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
-func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
-func isWord(c byte) bool   { return isLetter(c) || isDigit(c) || c == '_' }
+func isWord(c byte) bool { return scan.IsLetter(c) || scan.IsDigit(c) || c == '_' }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/pcp-go/pcp/internal/cnum"
+	"github.com/pcp-go/pcp/internal/scan"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -88,7 +88,7 @@ func (p *parser) instances() (list []Instance, err error) {
 		case name, quoted:
 			list = append(list, Instance{Name: t.text})
 		case number:
-			n, _, _ := cnum.ScanInt(t.text)
+			n, _, _ := scan.Int(t.text)
 			list = append(list, Instance{ID: pdu.InstID(int32(n))}) // cut off, as by atoi(3)
 		default:
 			return nil, p.syntaxError()
@@ -126,10 +126,10 @@ func (p *parser) next() (token, error) {
 		return token{kind: atEnd}, nil
 	}
 	switch c := p.text[0]; {
-	case isLetter(c):
-		return p.take(name, func(c byte) bool { return isLetter(c) || isDigit(c) || c == '_' || c == '.' }), nil
-	case isDigit(c):
-		return p.take(number, isDigit), nil
+	case scan.IsLetter(c):
+		return p.take(name, func(c byte) bool { return scan.IsLetter(c) || scan.IsDigit(c) || c == '_' || c == '.' }), nil
+	case scan.IsDigit(c):
+		return p.take(number, scan.IsDigit), nil
 	case c == '[', c == ']', c == ',':
 		p.text = p.text[1:]
 		return token{kind: kind(c)}, nil
@@ -175,6 +175,3 @@ func (p *parser) take(k kind, in func(byte) bool) token {
 	p.text = p.text[n:]
 	return t
 }
-
-func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
-func isDigit(c byte) bool  { return c >= '0' && c <= '9' }

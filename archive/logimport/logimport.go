@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/internal/scan"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -156,8 +157,7 @@ func validName(name string) bool {
 	first := true // of a component
 	for i := range len(name) {
 		c := name[i]
-		letter := c|0x20 >= 'a' && c|0x20 <= 'z'
-		if !letter && (first || c != '.' && c != '_' && (c < '0' || c > '9')) {
+		if !scan.IsLetter(c) && (first || c != '.' && c != '_' && !scan.IsDigit(c)) {
 			return false
 		}
 		first = c == '.'

@@ -3,6 +3,8 @@ package logrewrite
 import (
 	"errors"
 	"strings"
+
+	"github.com/pcp-go/pcp/internal/scan"
 )
 
 // A kind is the kind of a token. For a token of a single character, it is the character.
@@ -107,9 +109,9 @@ func (l *lexer) skip() {
 // matches.
 func (l *lexer) match(s string) (token, int) {
 	if l.host {
-		if isAlnum(s[0]) {
+		if scan.IsAlnum(s[0]) {
 			n := span(s, 0, isHost)
-			if isLetter(s[0]) {
+			if scan.IsLetter(s[0]) {
 				n = max(n, nameLen(s))
 			}
 			return token{kind: kHost, text: s[:n]}, n
@@ -125,9 +127,9 @@ func (l *lexer) match(s string) (token, int) {
 		return token{kind: kArrow}, 2
 	case c == '"':
 		return l.quoted(s)
-	case isDigit(c), c == '-' && l.json:
+	case scan.IsDigit(c), c == '-' && l.json:
 		return l.number(s)
-	case isLetter(c):
+	case scan.IsLetter(c):
 		n := nameLen(s)
 		if w := strings.ToLower(s[:n]); l.words[w] {
 			return token{kind: kKeyword, text: w}, n
@@ -161,27 +163,12 @@ func (l *lexer) quoted(s string) (token, int) {
 		if l.json && long == 2 {
 			return token{kind: kJSON}, long
 		}
-		return token{kind: kText, text: unescape(s[1 : long-1])}, long
+		return token{kind: kText, text: scan.Unescape(s[1 : long-1])}, long
 	}
 	if short == 0 {
 		return token{}, 0
 	}
 	return token{kind: kString, text: s[1 : short-1]}, short
-}
-
-// unescape removes backslashes that stand before other characters.
-func unescape(s string) string {
-	if strings.IndexByte(s, '\\') < 0 {
-		return s
-	}
-	b := make([]byte, 0, len(s))
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) {
-			i++
-		}
-		b = append(b, s[i])
-	}
-	return string(b)
 }
 
 // number returns a token that begins with a digit, or in JSON with a minus.
@@ -208,7 +195,7 @@ func (l *lexer) number(s string) (token, int) {
 
 // dotted is a number, or several with dots between them.
 func (l *lexer) dotted(s string) (kind, int) {
-	one := span(s, 0, isDigit)
+	one := span(s, 0, scan.IsDigit)
 	if one == len(s) || s[one] != '.' {
 		return kNumber, one
 	}
@@ -219,9 +206,9 @@ func (l *lexer) dotted(s string) (kind, int) {
 	if strings.HasPrefix(rest, "*") {
 		return kInDomStar, one + 2
 	}
-	two := one + 1 + span(rest, 0, isDigit)
+	two := one + 1 + span(rest, 0, scan.IsDigit)
 	if two > one+1 && two < len(s) && s[two] == '.' {
-		if n := span(s, two+1, isDigit); n > 0 {
+		if n := span(s, two+1, scan.IsDigit); n > 0 {
 			return kPMID, two + 1 + n
 		}
 		if strings.HasPrefix(s[two+1:], "*") {
@@ -237,13 +224,13 @@ func jsonNumber(s string) int {
 	if strings.HasPrefix(s, "-") {
 		n = 1
 	}
-	digits := span(s, n, isDigit)
+	digits := span(s, n, scan.IsDigit)
 	if digits == 0 {
 		return 0
 	}
 	n += digits
 	if n < len(s) && s[n] == '.' {
-		if digits := span(s, n+1, isDigit); digits > 0 {
+		if digits := span(s, n+1, scan.IsDigit); digits > 0 {
 			n += 1 + digits
 		}
 	}
@@ -252,7 +239,7 @@ func jsonNumber(s string) int {
 		if e < len(s) && (s[e] == '+' || s[e] == '-') {
 			e++
 		}
-		if digits := span(s, e, isDigit); digits > 0 {
+		if digits := span(s, e, scan.IsDigit); digits > 0 {
 			n = e + digits
 		}
 	}
@@ -285,8 +272,5 @@ func span(s string, from int, class func(byte) bool) int {
 	return n - from
 }
 
-func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
-func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
-func isAlnum(c byte) bool  { return isDigit(c) || isLetter(c) }
-func isName(c byte) bool   { return isAlnum(c) || c == '_' || c == '.' }
-func isHost(c byte) bool   { return isAlnum(c) || c == '.' || c == '-' }
+func isName(c byte) bool { return scan.IsAlnum(c) || c == '_' || c == '.' }
+func isHost(c byte) bool { return scan.IsAlnum(c) || c == '.' || c == '-' }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pcp-go/pcp/internal/cnum"
+	"github.com/pcp-go/pcp/internal/scan"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -207,7 +207,7 @@ func (p *parser) parseRule(word string) {
 
 // number returns the value of digits, cut to 32 bits as C does it.
 func number(digits string) int {
-	v, _, _ := cnum.ScanInt(digits)
+	v, _, _ := scan.Int(digits)
 	return int(int32(v))
 }
 

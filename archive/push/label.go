@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/internal/scan"
 )
 
 // Lengths of labels.
@@ -51,7 +52,7 @@ func isZone(s string) bool {
 // consistsOf reports whether a text has letters and digits of ASCII and some other characters.
 func consistsOf(s, others string) bool {
 	for _, c := range []byte(s) {
-		if (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && strings.IndexByte(others, c) < 0 {
+		if !scan.IsAlnum(c) && strings.IndexByte(others, c) < 0 {
 			return false
 		}
 	}

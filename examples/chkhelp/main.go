@@ -17,10 +17,10 @@ import (
 
 	"github.com/pcp-go/pcp/examples/internal/asciipmns"
 	"github.com/pcp-go/pcp/internal/build"
-	"github.com/pcp-go/pcp/internal/cnum"
 	"github.com/pcp-go/pcp/internal/getopt"
 	"github.com/pcp-go/pcp/internal/helptext"
 	"github.com/pcp-go/pcp/internal/pmlog"
+	"github.com/pcp-go/pcp/internal/scan"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -128,7 +128,7 @@ func (c *checker) parse(args []string) (operands []string, ok bool) {
 
 // setVersion parses a number as strtol(3) does.
 func setVersion(v string) error {
-	n, rest, ok := cnum.ScanInt(v)
+	n, rest, ok := scan.Int(v)
 	numeric, known := complaint("-v requires numeric argument"), complaint("deprecated option - only version 2 is supported")
 	switch {
 	case rest != "" && (n != 2 || !ok):

@@ -1,6 +1,10 @@
 package main
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/pcp-go/pcp/internal/scan"
+)
 
 // A kind is the kind of a word of a command.
 type kind int
@@ -161,12 +165,12 @@ func classifyWord(w string) (k kind, open bool) {
 		return classifyMinus(w)
 	case c == '$':
 		return classifyMacro(w[1:])
-	case isLetter(c):
+	case scan.IsLetter(c):
 		if nameLen(w) == len(w) {
 			return name, true
 		}
 		return 0, false
-	case isDigit(c):
+	case scan.IsDigit(c):
 		return classifyNumber(w)
 	}
 	return 0, false
@@ -247,7 +251,7 @@ func classifyNumber(w string) (kind, bool) {
 // nameLen returns the number of bytes at the start of w that form a name.
 func nameLen(w string) int {
 	n := 0
-	for n < len(w) && (isLetter(w[n]) || n > 0 && (isDigit(w[n]) || strings.IndexByte("_./:-", w[n]) >= 0)) {
+	for n < len(w) && (scan.IsLetter(w[n]) || n > 0 && (scan.IsDigit(w[n]) || strings.IndexByte("_./:-", w[n]) >= 0)) {
 		n++
 	}
 	return n
@@ -255,15 +259,11 @@ func nameLen(w string) int {
 
 func digits(w string) int {
 	n := 0
-	for n < len(w) && isDigit(w[n]) {
+	for n < len(w) && scan.IsDigit(w[n]) {
 		n++
 	}
 	return n
 }
-
-func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
-
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 // arguments reads the words up to the end of the line. Quotes group bytes into a word and are
 // removed.

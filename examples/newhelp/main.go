@@ -11,10 +11,10 @@ import (
 	"syscall"
 
 	"github.com/pcp-go/pcp/examples/internal/asciipmns"
-	"github.com/pcp-go/pcp/internal/cnum"
 	"github.com/pcp-go/pcp/internal/getopt"
 	"github.com/pcp-go/pcp/internal/helptext"
 	"github.com/pcp-go/pcp/internal/pmlog"
+	"github.com/pcp-go/pcp/internal/scan"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -79,7 +79,7 @@ func (c *compiler) options() *getopt.Set {
 }
 
 func setVersion(v string) error {
-	n, rest, ok := cnum.ScanInt(v)
+	n, rest, ok := scan.Int(v)
 	numeric, known := "-v requires numeric argument", "deprecated option - only version 2 is supported"
 	switch {
 	case rest != "" && (n != 2 || !ok):

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/internal/build"
-	"github.com/pcp-go/pcp/internal/cnum"
+	"github.com/pcp-go/pcp/internal/scan"
 	"github.com/pcp-go/pcp/internal/strftime"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
@@ -68,7 +68,7 @@ func (o *offset) add(arg string) (message string) {
 	if arg == "" || arg[0] != '+' && arg[0] != '-' {
 		return fmt.Sprintf("pmdate: incorrect leading sign for offset (%s), must be \"+\" or \"-\"\n", arg)
 	}
-	long, scale, _ := cnum.ScanInt(arg[1:])
+	long, scale, _ := scan.Int(arg[1:])
 	n := int32(long)
 	if arg[0] == '-' {
 		n = -n

@@ -12,7 +12,7 @@ import (
 
 	"github.com/pcp-go/pcp/examples/internal/errname"
 	"github.com/pcp-go/pcp/internal/build"
-	"github.com/pcp-go/pcp/internal/cnum"
+	"github.com/pcp-go/pcp/internal/scan"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -54,7 +54,7 @@ func run(args []string, out, errs io.Writer) (status int) {
 // isOption reports whether an argument is an option. A dash before a hexadecimal digit starts a
 // number.
 func isOption(arg string) bool {
-	return strings.HasPrefix(arg, "-") && (len(arg) == 1 || !isHex(arg[1]))
+	return strings.HasPrefix(arg, "-") && (len(arg) == 1 || !scan.IsHexDigit(arg[1]))
 }
 
 // printCodes prints all codes.
@@ -85,7 +85,7 @@ func printCode(out io.Writer, arg string) {
 func parseCode(arg string) (code int32, ok bool) {
 	if len(arg) >= 2 && arg[0] == '0' && arg[1]|0x20 == 'x' {
 		n := 2
-		for n < len(arg) && isHex(arg[n]) {
+		for n < len(arg) && scan.IsHexDigit(arg[n]) {
 			n++
 		}
 		v, err := strconv.ParseUint(arg[2:n], 16, 64)
@@ -94,10 +94,6 @@ func parseCode(arg string) (code int32, ok bool) {
 		}
 		return int32(v), true
 	}
-	v, _, ok := cnum.ScanInt(arg)
+	v, _, ok := scan.Int(arg)
 	return int32(v), ok
-}
-
-func isHex(c byte) bool {
-	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f'
 }

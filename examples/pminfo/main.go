@@ -14,6 +14,7 @@ import (
 
 	"github.com/pcp-go/pcp/examples/internal/dso"
 	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/scan"
 	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/tool"
@@ -138,7 +139,7 @@ func (p *printer) addArgument(arg string) error {
 	var err error
 	names := []string{arg}
 	n := 0
-	if arg != "" && arg[0] >= '0' && arg[0] <= '9' {
+	if arg != "" && scan.IsDigit(arg[0]) {
 		n, _ = fmt.Sscanf(arg, "%d.%d.%d", &domain, &middle, &item)
 	}
 	switch n {

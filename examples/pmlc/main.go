@@ -17,8 +17,8 @@ import (
 	"github.com/pcp-go/pcp/examples/internal/pcptool"
 	"github.com/pcp-go/pcp/examples/internal/pcptool/pmlc"
 	"github.com/pcp-go/pcp/examples/internal/pmlcshell"
-	"github.com/pcp-go/pcp/internal/cnum"
 	"github.com/pcp-go/pcp/internal/pcpconf"
+	"github.com/pcp-go/pcp/internal/scan"
 	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
@@ -159,7 +159,7 @@ func timeout() time.Duration {
 	if value == "" {
 		return 0
 	}
-	n, err := strconv.ParseInt(strings.TrimLeft(value, cnum.Blanks), 10, 32)
+	n, err := strconv.ParseInt(strings.TrimLeft(value, scan.Blanks), 10, 32)
 	if err != nil || n < 0 {
 		fmt.Fprintf(os.Stderr, "[%s] pmlc(%d) Warning: ignored bad PMLOGGER_REQUEST_TIMEOUT = '%s'\n",
 			time.Now().In(tool.LocalZone()).Format("Mon Jan _2 15:04:05"), os.Getpid(), terminal.Escape(value))

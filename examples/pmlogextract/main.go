@@ -13,13 +13,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/pcp-go/pcp/archive/logextract"
 	"github.com/pcp-go/pcp/examples/internal/pcptool"
-	"github.com/pcp-go/pcp/internal/cnum"
+	"github.com/pcp-go/pcp/internal/scan"
 	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
@@ -128,13 +127,10 @@ func oneZone(options []tool.Option) []tool.Option {
 	return options
 }
 
-// parseNumber parses a number as strtol(3) does, converted to a C int.
+// parseNumber parses the argument of an option into 32 bits, as in C.
 func parseNumber(value string) (int, bool) {
-	if value == "" {
-		return 0, true
-	}
-	n, err := strconv.ParseInt(strings.TrimLeft(value, cnum.Blanks), 10, 64)
-	return int(int32(n)), err == nil || errors.Is(err, strconv.ErrRange)
+	n, ok := scan.WholeInt(value)
+	return int(int32(n)), ok
 }
 
 func (x *extract) run(ctx context.Context) error {

@@ -12,11 +12,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 
 	"github.com/pcp-go/pcp/examples/internal/pcptool"
-	"github.com/pcp-go/pcp/internal/cnum"
+	"github.com/pcp-go/pcp/internal/scan"
 	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
@@ -96,7 +94,7 @@ func (s *show) onlySum() {
 }
 
 func (s *show) setBins(value string) error {
-	n, ok := parseNumber(value)
+	n, ok := scan.WholeInt(value)
 	if !ok || n < 0 {
 		return errors.New("-B requires positive numeric argument")
 	}
@@ -109,7 +107,7 @@ func (s *show) setBins(value string) error {
 
 // setPrecision sets the precision. A negative number means 6, as for printf(3).
 func (s *show) setPrecision(value string) error {
-	n, ok := parseNumber(value)
+	n, ok := scan.WholeInt(value)
 	switch {
 	case !ok:
 		return errors.New("-p requires numeric argument")
@@ -118,15 +116,6 @@ func (s *show) setPrecision(value string) error {
 	}
 	s.precision = int(min(n, maxPrecision))
 	return nil
-}
-
-// parseNumber parses a number as strtol(3) does. An empty text is 0.
-func parseNumber(value string) (n int64, ok bool) {
-	if value == "" {
-		return 0, true
-	}
-	n, err := strconv.ParseInt(strings.TrimLeft(value, cnum.Blanks), 10, 64)
-	return n, err == nil || errors.Is(err, strconv.ErrRange)
 }
 
 // run prints the statistics of the command line.

@@ -15,8 +15,8 @@ import (
 	"syscall"
 
 	"github.com/pcp-go/pcp/internal/build"
-	"github.com/pcp-go/pcp/internal/cnum"
 	"github.com/pcp-go/pcp/internal/getopt"
+	"github.com/pcp-go/pcp/internal/scan"
 	"github.com/pcp-go/pcp/internal/tracewire"
 	"github.com/pcp-go/pcp/trace"
 )
@@ -108,7 +108,7 @@ func (j *job) options() *getopt.Set {
 	}
 	value := func(letter string, kind tracewire.Kind) func(string) error {
 		return func(s string) error {
-			v, n, err := cnum.Scan(s)
+			v, n, err := scan.Float(s)
 			if j.value = v; n != len(s) || err != nil && n == 0 {
 				return errors.Join(one(kind), errors.New(letter+" requires a numeric argument"))
 			}

@@ -1,6 +1,5 @@
-// Package cnum prints and scans numbers as C does, where Go differs: the
-// conversions %e, %f and %g of printf(3) with their "inf" and "nan", fields of a
-// width, and the numbers of strtod(3).
+// Package cnum prints numbers as C does where Go differs: the conversions %e, %f and %g of
+// printf(3) with their "inf" and "nan", and fields of a width.
 package cnum
 
 import (

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/scan"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -30,7 +31,7 @@ func Name(prefix, name string) string {
 	path, unit, _ := strings.Cut(strings.TrimPrefix(name, "/"), ":")
 	full := prefix
 	for part := range strings.SplitSeq(path, "/") {
-		if part == "" || !isLetter(part[0]) {
+		if part == "" || !scan.IsLetter(part[0]) {
 			part = "x" + part
 		}
 		full += "." + strings.Map(wordRune, part)
@@ -39,13 +40,11 @@ func Name(prefix, name string) string {
 }
 
 func wordRune(r rune) rune {
-	if r < 0x80 && isLetter(byte(r)) || '0' <= r && r <= '9' {
+	if r < 0x80 && scan.IsLetter(byte(r)) || '0' <= r && r <= '9' {
 		return r
 	}
 	return '_'
 }
-
-func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 // Sem is the semantics of a metric of the runtime.
 func Sem(d metrics.Description) pdu.Sem {

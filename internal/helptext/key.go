@@ -3,7 +3,7 @@ package helptext
 import (
 	"strings"
 
-	"github.com/pcp-go/pcp/internal/cnum"
+	"github.com/pcp-go/pcp/internal/scan"
 	"github.com/pcp-go/pcp/pdu"
 )
 
@@ -19,7 +19,7 @@ func ParseKey(key string) (of pdu.TextTarget, ok bool) {
 				break
 			}
 		}
-		if n[found], rest, ok = cnum.ScanInt(rest); !ok {
+		if n[found], rest, ok = scan.Int(rest); !ok {
 			break
 		}
 	}

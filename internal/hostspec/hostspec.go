@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pcp-go/pcp/internal/scan"
 	"github.com/pcp-go/pcp/internal/wording"
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -237,7 +238,7 @@ func (p *parser) ports() (ports []int, err error) {
 		start := p.pos
 		digits := p.until(",@/?")
 		i := 0
-		for i < len(digits) && digits[i] >= '0' && digits[i] <= '9' {
+		for i < len(digits) && scan.IsDigit(digits[i]) {
 			i++
 		}
 		p.pos = start + i

@@ -3,7 +3,11 @@
 // refer to their text by offsets.
 package jsonscan
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/pcp-go/pcp/internal/scan"
+)
 
 // MaxDepth is the number of objects and arrays that may lie within each other.
 const MaxDepth = 64
@@ -151,7 +155,7 @@ func (s *scanner) value(depth int) (emptied bool) {
 		s.array(depth)
 	case c == '"':
 		s.string()
-	case c == '-' || isDigit(c):
+	case c == '-' || scan.IsDigit(c):
 		s.number()
 	default:
 		s.word()
@@ -300,7 +304,7 @@ func escape(b []byte) int {
 			return 0
 		}
 		for _, c := range b[2:6] {
-			if !isDigit(c) && (c|0x20 < 'a' || c|0x20 > 'f') {
+			if !scan.IsHexDigit(c) {
 				return 0
 			}
 		}
@@ -346,14 +350,12 @@ func (s *scanner) number() {
 // digits is the number of digits that b starts with.
 func digits(b []byte) int {
 	for i, c := range b {
-		if !isDigit(c) {
+		if !scan.IsDigit(c) {
 			return i
 		}
 	}
 	return len(b)
 }
-
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 func (s *scanner) word() {
 	if s.err != nil {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 
 	"github.com/pcp-go/pcp/internal/pmcpp"
+	"github.com/pcp-go/pcp/internal/scan"
 )
 
 // A kind is the kind of a token. That of a single character is the character.
@@ -79,7 +80,7 @@ func (l *lexer) close() { l.src.Close() }
 func (l *lexer) next() (token, error) {
 	for {
 		text := l.line.Text
-		for text != "" && isBlank(text[0]) {
+		for text != "" && scan.IsSpace(text[0]) {
 			text = text[1:]
 		}
 		if text != "" && text[0] != '#' {
@@ -130,5 +131,3 @@ func syntaxError(err error) error {
 	}
 	return err
 }
-
-func isBlank(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }

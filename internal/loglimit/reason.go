@@ -4,6 +4,8 @@ import (
 	"hash/maphash"
 	"log/slog"
 	"strings"
+
+	"github.com/pcp-go/pcp/internal/scan"
 )
 
 // A hashing makes hashes of reasons that a peer cannot foresee.
@@ -111,9 +113,9 @@ func writeGeneral(sum *maphash.Hash, text string) {
 func wordLen(text string) (n int, digit bool) {
 	for n < len(text) {
 		switch c := text[n]; {
-		case '0' <= c && c <= '9':
+		case scan.IsDigit(c):
 			digit = true
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '_', c >= 0x80:
+		case scan.IsLetter(c), c == '_', c >= 0x80:
 		default:
 			return n, digit
 		}

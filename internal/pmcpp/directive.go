@@ -3,6 +3,8 @@ package pmcpp
 import (
 	"fmt"
 	"strings"
+
+	"github.com/pcp-go/pcp/internal/scan"
 )
 
 // directive executes a control line. done is false for a line that starts with the
@@ -167,7 +169,7 @@ func macroName(arg string, here Line) (name, rest string, err error) {
 		return "", "", here.fault("Missing macro name")
 	}
 	for i := range len(name) {
-		if !isWord(name[i]) || i == 0 && isDigit(name[i]) {
+		if !isWord(name[i]) || i == 0 && scan.IsDigit(name[i]) {
 			return "", "", here.fault("Illegal character in macro name")
 		}
 	}
@@ -220,7 +222,7 @@ func (p *Reader) word(s string, i int) (start int, word string, end int) {
 			i++
 		}
 	}
-	if i == len(s) || !isWord(s[i]) || isDigit(s[i]) {
+	if i == len(s) || !isWord(s[i]) || scan.IsDigit(s[i]) {
 		return start, "", start + 1
 	}
 	end = i
@@ -238,8 +240,5 @@ func (p *Reader) word(s string, i int) (start int, word string, end int) {
 }
 
 func trim(s string) string { return strings.Trim(s, " \t\v\f\r") }
-func isBlank(r rune) bool  { return r < 128 && isSpace(byte(r)) }
-func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
-func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
-func isWord(c byte) bool   { return isLetter(c) || isDigit(c) || c == '_' }
-func isSpace(c byte) bool  { return c == ' ' || '\t' <= c && c <= '\r' }
+func isBlank(r rune) bool  { return r < 128 && scan.IsSpace(byte(r)) }
+func isWord(c byte) bool   { return scan.IsLetter(c) || scan.IsDigit(c) || c == '_' }

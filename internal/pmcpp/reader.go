@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/pcp-go/pcp/internal/scan"
 )
 
 // Limits of our own, far above any real file, so that a hostile or endless one cannot use all
@@ -273,7 +275,7 @@ const BadLineMarker = "Illegal line number control number"
 func (s *source) linemarker(text string, here Line) error {
 	rest := strings.TrimLeft(text[1:], " \t")
 	digits := 0
-	for digits < len(rest) && isDigit(rest[digits]) {
+	for digits < len(rest) && scan.IsDigit(rest[digits]) {
 		digits++
 	}
 	n, err := strconv.ParseInt(rest[:digits], 10, 32)

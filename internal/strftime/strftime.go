@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/pcp-go/pcp/internal/scan"
 )
 
 // Append appends a time in a format, whose conversions are
@@ -53,7 +55,7 @@ func parseDirective(text string) (d directive, n int) {
 			d.pad = c
 		}
 	}
-	for ; n < len(text) && text[n] >= '0' && text[n] <= '9'; n++ {
+	for ; n < len(text) && scan.IsDigit(text[n]); n++ {
 		d.width = min(MaxWidth, d.width*10+int(text[n]-'0'))
 	}
 	if n < len(text) && (text[n] == 'E' || text[n] == 'O') {

@@ -3,11 +3,9 @@ package tool
 import (
 	"errors"
 	"math"
-	"strconv"
-	"strings"
 
-	"github.com/pcp-go/pcp/internal/cnum"
 	"github.com/pcp-go/pcp/internal/getopt"
+	"github.com/pcp-go/pcp/internal/scan"
 )
 
 // An Option is an option of a tool. An Option that has only a Heading starts a section of the usage
@@ -44,22 +42,11 @@ func Flag(variable *bool) func(string) error {
 // numeric argument". As in C, an empty argument is 0.
 func Number(variable *int, minimum int, message string) func(string) error {
 	return func(value string) error {
-		n, ok := parseInteger(value)
+		n, ok := scan.WholeInt(value)
 		if !ok || n < int64(minimum) {
 			return errors.New(message)
 		}
 		*variable = int(min(n, math.MaxInt))
 		return nil
 	}
-}
-
-// parseInteger parses a decimal number as strtol(3) does. Blanks and a sign may precede it, nothing
-// may follow it, and an empty text is 0. A number out of range becomes the nearest int64. ok is
-// false for any other text.
-func parseInteger(s string) (n int64, ok bool) {
-	if s == "" {
-		return 0, true
-	}
-	n, err := strconv.ParseInt(strings.TrimLeft(s, cnum.Blanks), 10, 64)
-	return n, err == nil || errors.Is(err, strconv.ErrRange)
 }

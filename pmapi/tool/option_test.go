@@ -1,16 +1,21 @@
 package tool
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
-func TestParseInteger(t *testing.T) {
-	for text, want := range map[string]int64{"": 0, "12": 12, " \t+12": 12, "-3": -3, "007": 7, "99999999999999999999": 1<<63 - 1} {
-		if got, ok := parseInteger(text); got != want || !ok {
-			t.Errorf("parseInteger(%q): got %d, %t, want %d", text, got, ok, want)
+func TestNumber(t *testing.T) {
+	for text, want := range map[string]int{"": 0, "12": 12, " \t+12": 12, "-3": -3, "007": 7, "99999999999999999999": math.MaxInt} {
+		n := 1
+		if err := Number(&n, -3, "bad")(text); err != nil || n != want {
+			t.Errorf("Number(%q): got %d, %v, want %d", text, n, err, want)
 		}
 	}
-	for _, text := range []string{" ", "-", "1x", "0x1", "1 ", "1_000", "1.0"} {
-		if got, ok := parseInteger(text); ok {
-			t.Errorf("parseInteger(%q): got %d, want none", text, got)
+	for _, text := range []string{"-4", " ", "-", "1x", "1 "} {
+		n := 1
+		if err := Number(&n, -3, "bad")(text); err == nil || err.Error() != "bad" || n != 1 {
+			t.Errorf("Number(%q): got %d, %v, want an error", text, n, err)
 		}
 	}
 }

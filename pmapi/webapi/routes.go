@@ -3,6 +3,8 @@ package webapi
 import (
 	"net/http"
 	"strings"
+
+	"github.com/pcp-go/pcp/internal/scan"
 )
 
 // An endpoint is what a path leads to.
@@ -70,7 +72,7 @@ func (q *query) route(path string) (e endpoint, ok bool) {
 
 func isNumber(s string) bool {
 	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
+		if !scan.IsDigit(s[i]) {
 			return false
 		}
 	}

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/cnum"
 	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/internal/loglimit"
+	"github.com/pcp-go/pcp/internal/scan"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/internal/exposition"
@@ -186,7 +186,7 @@ func (q *query) pollTimeout() (time.Duration, error) {
 	if !ok {
 		return q.g.limits.PollTimeout, nil
 	}
-	v, n, _ := cnum.Scan(text) // as strtod(3): an empty text is 0, and what is too large is infinite
+	v, n, _ := scan.Float(text) // as strtod(3): an empty text is 0, and what is too large is infinite
 	if n < len(text) || math.IsNaN(v) || v < 0 {
 		return 0, badRequest("invalid timeout requested in polltime")
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	system "github.com/pcp-go/pcp/internal/account"
+	"github.com/pcp-go/pcp/internal/scan"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pdu/sasl"
 	"github.com/pcp-go/pcp/pmda"
@@ -277,7 +278,7 @@ func (c *client) readContainer() (string, error) {
 // isContainer reports whether a text can be the name of a container.
 func isContainer(name []byte) bool {
 	for _, b := range name {
-		if (b < '0' || b > '9') && (b < 'A' || b > 'Z') && (b < 'a' || b > 'z') && b != '.' && b != '_' && b != '-' {
+		if !scan.IsAlnum(b) && b != '.' && b != '_' && b != '-' {
 			return false
 		}
 	}

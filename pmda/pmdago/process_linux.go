@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pcp-go/pcp/internal/scan"
 )
 
 // maxRSSUnit is what getrusage counts ru_maxrss in.
@@ -60,7 +62,7 @@ func memory() (resident, size uint64, err error) {
 // number takes a number off a text.
 func number(text []byte) (n uint64, rest []byte, ok bool) {
 	text = bytes.TrimLeft(text, " ")
-	for len(text) > 0 && '0' <= text[0] && text[0] <= '9' {
+	for len(text) > 0 && scan.IsDigit(text[0]) {
 		n, text, ok = n*10+uint64(text[0]-'0'), text[1:], true
 	}
 	return n, text, ok

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/scan"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
@@ -56,7 +57,7 @@ func (a *arrayLinks) readDirectory() {
 	defer f.Close()
 	list, _ := f.Readdirnames(maxEntries)
 	for _, name := range list {
-		if procfile.IsDigit(name[0]) || !validName([]byte(name)) {
+		if scan.IsDigit(name[0]) || !validName([]byte(name)) {
 			continue
 		}
 		target, err := os.Readlink(filepath.Join(a.dir, name))

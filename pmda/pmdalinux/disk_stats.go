@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 
+	"github.com/pcp-go/pcp/internal/scan"
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
@@ -86,7 +87,7 @@ func classOf(name []byte) diskClass {
 	numbered := digits < len(name)
 	has := func(prefix string) bool { return bytes.HasPrefix(name, []byte(prefix)) }
 	switch {
-	case has("loop"), has("ram"), has("sr") && len(name) > 2 && procfile.IsDigit(name[2]):
+	case has("loop"), has("ram"), has("sr") && len(name) > 2 && scan.IsDigit(name[2]):
 		return noDisk
 	case has("dm-"):
 		return mapped

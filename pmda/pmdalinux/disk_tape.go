@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io/fs"
 
+	"github.com/pcp-go/pcp/internal/scan"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
@@ -15,7 +16,7 @@ const tapeDir = "sys/class/scsi_tape"
 // isTape reports whether a name is the first name of a tape drive. st0l, st0m and st0a are the same
 // drive with other densities, and nst0 does not rewind.
 func isTape(name string) bool {
-	return len(name) > 2 && name[:2] == "st" && procfile.IsDigit(name[len(name)-1])
+	return len(name) > 2 && name[:2] == "st" && scan.IsDigit(name[len(name)-1])
 }
 
 // addTapes adds the metrics of tape drives, which Linux has since version 4.2.

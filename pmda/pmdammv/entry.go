@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"sync/atomic"
 
+	"github.com/pcp-go/pcp/internal/scan"
 	"github.com/pcp-go/pcp/mmv"
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -155,7 +156,7 @@ func validName(name string) bool {
 		switch {
 		case c == '.' && dot:
 			return false
-		case c == '.' || c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z':
+		case c == '.' || c == '_' || scan.IsAlnum(c):
 		default:
 			return false
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/internal/pattern"
+	"github.com/pcp-go/pcp/internal/scan"
 )
 
 // Limits of the text of a condition.
@@ -98,14 +99,12 @@ func scanToken(text string) (token, error) {
 	if i := slices.IndexFunc(operators, func(op string) bool { return strings.HasPrefix(text, op) }); i >= 0 {
 		return token{tokenOperator, operators[i]}, nil
 	}
-	isWord := func(c rune) bool {
-		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '_'
-	}
+	isWord := func(c rune) bool { return c < 0x80 && scan.IsAlnum(byte(c)) || c == '.' || c == '_' }
 	word := text[:len(text)-len(strings.TrimLeftFunc(text, isWord))]
 	switch {
 	case word == "":
 		return token{}, fmt.Errorf("unexpected character %q", text[:1])
-	case word[0] != '.' && (word[0] < '0' || word[0] > '9'):
+	case word[0] != '.' && !scan.IsDigit(word[0]):
 		return token{tokenWord, word}, nil
 	case strings.Trim(word, "0123456789.") != "" || strings.Count(word, ".") > 1 || word == ".":
 		return token{}, fmt.Errorf("invalid number %q", word)

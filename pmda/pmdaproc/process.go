@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/pcp-go/pcp/internal/scan"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmda"
 )
@@ -266,7 +267,7 @@ func parsePID(name []byte) (id pid, ok bool) {
 	}
 	var v uint64
 	for _, c := range name {
-		if c < '0' || c > '9' {
+		if !scan.IsDigit(c) {
 			return 0, false
 		}
 		v = v*10 + uint64(c-'0')

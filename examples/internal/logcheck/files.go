@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/scan"
 	"github.com/pcp-go/pcp/internal/terminal"
 )
 
@@ -113,7 +114,7 @@ func notOf(name, file string) string {
 		return "not expected extension after basename"
 	case base != name:
 		return fmt.Sprintf("first %d chars not matched", len(name))
-	case part != "meta" && part != "index" && (part[0] < '0' || part[0] > '9'):
+	case part != "meta" && part != "index" && !scan.IsDigit(part[0]):
 		return "non-digit after basename"
 	}
 	return ""

@@ -29,8 +29,8 @@ type last struct {
 	known bool // since the last mark
 }
 
-// A scan reads the records of the volumes.
-type scan struct {
+// A scanner reads the records of the volumes.
+type scanner struct {
 	*checker
 	reader  *lognum.Reader[*metric]
 	cursor  *archive.Cursor
@@ -44,7 +44,7 @@ type scan struct {
 // checkValues is pass 3. It checks times and values.
 func (k *checker) checkValues() error {
 	k.trace("%s: start pass3\n", k.base)
-	s := &scan{checker: k, reader: lognum.NewReader[*metric](k.set.Metadata()), cursor: k.set.Cursor(), volume: k.label.Volume,
+	s := &scanner{checker: k, reader: lognum.NewReader[*metric](k.set.Metadata()), cursor: k.set.Cursor(), volume: k.label.Volume,
 		names: map[pdu.InDom]pcptool.InstanceNames{}}
 	if !k.span.Start.Equal(k.label.Start) {
 		s.prior = k.span.Start
@@ -71,7 +71,7 @@ func (k *checker) checkValues() error {
 // seek moves to the first record that PCP's tool reads: that of the index entry nearest to a time,
 // or the start. If the nearest entry is before the time, one more record is read, except at the
 // last entry. An entry that leads into a record is an error.
-func (s *scan) seek() error {
+func (s *scanner) seek() error {
 	t, index := s.prior, s.arch.Index()
 	if t.IsZero() || len(index) == 0 || s.badIndex {
 		return nil
@@ -104,7 +104,7 @@ func (s *scan) seek() error {
 }
 
 // run checks the records of the time window.
-func (s *scan) run() error {
+func (s *scanner) run() error {
 	for {
 		if err := s.cursor.Next(); err != nil {
 			if errors.Is(err, pdu.ErrEOL) {
@@ -136,12 +136,12 @@ func (s *scan) run() error {
 
 // place returns the volume and the time of the record. As in PCP's tool, the volume is that of the
 // first record.
-func (s *scan) place() string {
+func (s *scanner) place() string {
 	return fmt.Sprintf("%s.%d:[%s]", s.base, s.volume, s.timeText(s.cursor.Time()))
 }
 
 // checkTime checks that times ascend from the time of the label.
-func (s *scan) checkTime(now time.Time) {
+func (s *scanner) checkTime(now time.Time) {
 	if now.Before(s.label.Start) {
 		s.printf("%s: timestamp before label timestamp: %s\n", s.place(), s.timeText(s.label.Start))
 	}
@@ -152,7 +152,7 @@ func (s *scan) checkTime(now time.Time) {
 }
 
 // forgetValues discards all values at a mark.
-func (s *scan) forgetValues() {
+func (s *scanner) forgetValues() {
 	for _, m := range s.reader.Metrics() {
 		for i := range m.State.series {
 			m.State.series[i].known = false
@@ -161,7 +161,7 @@ func (s *scan) forgetValues() {
 }
 
 // newMetric returns the state for a metric whose first values are set.
-func (s *scan) newMetric(set *lognum.Set[*metric]) *metric {
+func (s *scanner) newMetric(set *lognum.Set[*metric]) *metric {
 	m := &metric{}
 	if !set.Known {
 		s.printf("%s %s: pmLookupDesc failed: %v\n", s.place(), s.allNames(set.ID), pdu.ErrPMIDLog)
@@ -179,7 +179,7 @@ func (m *metric) decreased(from, to float64) bool {
 }
 
 // checkSet checks the values of a metric.
-func (s *scan) checkSet(set *lognum.Set[*metric], now time.Time) error {
+func (s *scanner) checkSet(set *lognum.Set[*metric], now time.Time) error {
 	m := set.State
 	if m == nil {
 		m = s.newMetric(set)
@@ -226,7 +226,7 @@ var wrapKinds = map[pdu.Type]string{
 }
 
 // reportWrap reports that a counter has decreased.
-func (s *scan) reportWrap(m *lognum.Metric[*metric], v *last, series int, now time.Time, value float64) {
+func (s *scanner) reportWrap(m *lognum.Metric[*metric], v *last, series int, now time.Time, value float64) {
 	inst := ""
 	if m.Desc.InDom != pdu.NoInDom {
 		inst = "[" + s.instanceName(m.Desc.InDom, m.Insts[series]) + "]"
@@ -236,7 +236,7 @@ func (s *scan) reportWrap(m *lognum.Metric[*metric], v *last, series int, now ti
 }
 
 // instanceName returns the latest name of an instance.
-func (s *scan) instanceName(d pdu.InDom, inst pdu.InstID) string {
+func (s *scanner) instanceName(d pdu.InDom, inst pdu.InstID) string {
 	names, ok := s.names[d]
 	if !ok {
 		if in := s.set.Metadata().InDom(d); in != nil {

@@ -8,7 +8,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/pcp-go/pcp/internal/cnum"
+	"github.com/pcp-go/pcp/internal/scan"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 )
@@ -40,7 +40,7 @@ func (c *Command) MetricSpec(operand string) (pmapi.MetricSpec, error) {
 // separate names; one that has them itself is in single or double quotes; the byte after the
 // closing quote is skipped, as in pmval.
 func SplitInstances(list string) (names []string) {
-	const separators = cnum.Blanks + ","
+	const separators = scan.Blanks + ","
 	for list = strings.TrimLeft(list, separators); list != ""; list = strings.TrimLeft(list, separators) {
 		var name string
 		if quote := list[0]; quote == '"' || quote == '\'' {

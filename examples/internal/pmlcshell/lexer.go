@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/pcp-go/pcp/internal/cnum"
+	"github.com/pcp-go/pcp/internal/scan"
 )
 
 // A token is a word of a command.
@@ -104,10 +104,10 @@ func (l *lexer) takeText(n int) string {
 	return s
 }
 
-func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
-func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
-func isWord(c byte) bool   { return isLetter(c) || isDigit(c) || c == '_' || c == '.' || c == '-' }
-func isBlank(c byte) bool  { return c == ' ' || c == '\t' || c == '\r' }
+func isWord(c byte) bool {
+	return scan.IsLetter(c) || scan.IsDigit(c) || c == '_' || c == '.' || c == '-'
+}
+func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
 // next reads a token.
 func (l *lexer) next() token {
@@ -126,10 +126,10 @@ func (l *lexer) next() token {
 			if !l.braces {
 				return token{kind: tokenEOL}
 			}
-		case isLetter(c):
+		case scan.IsLetter(c):
 			return l.word()
-		case isDigit(c):
-			return number(l.takeText(l.span(0, isDigit)))
+		case scan.IsDigit(c):
+			return number(l.takeText(l.span(0, scan.IsDigit)))
 		case c == '"':
 			n := l.span(1, func(c byte) bool { return c != '"' && c != '\n' })
 			if end, ok := l.at(n); ok && end == '"' && n > 1 {
@@ -163,7 +163,7 @@ func (l *lexer) word() token {
 // number returns a token of digits. As with strtol(3), a number that does not fit in 64 bits
 // becomes the maximum, whose low half is -1.
 func number(digits string) token {
-	n, _, _ := cnum.ScanInt(digits)
+	n, _, _ := scan.Int(digits)
 	return token{kind: tokenNumber, text: digits, num: int32(n)}
 }
 

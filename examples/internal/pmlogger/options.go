@@ -10,8 +10,8 @@ import (
 	"github.com/pcp-go/pcp/examples/internal/dso"
 	"github.com/pcp-go/pcp/examples/internal/hint"
 	"github.com/pcp-go/pcp/examples/internal/pcptool"
-	"github.com/pcp-go/pcp/internal/cnum"
 	"github.com/pcp-go/pcp/internal/pmlog"
+	"github.com/pcp-go/pcp/internal/scan"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
 )
@@ -129,14 +129,8 @@ func (o *options) setTable() {
 	c.AddOptions("Options that PCP's pmlogger does not have", append(o.daily.options(), o.login.options()...)...)
 }
 
-// number parses a decimal number as strtol(3) does. An empty text is 0.
-func number(text string) (n int64, ok bool) {
-	n, rest, digits := cnum.ScanInt(text)
-	return n, rest == "" && (digits || text == "")
-}
-
 func (o *options) setProtocol(text string) error {
-	n, ok := number(text)
+	n, ok := scan.WholeInt(text)
 	switch {
 	case !ok:
 		return fmt.Errorf("non-numeric pmlc IPC version (%s)", text)
@@ -148,7 +142,7 @@ func (o *options) setProtocol(text string) error {
 }
 
 func (o *options) setPID(text string) error {
-	n, ok := number(text)
+	n, ok := scan.WholeInt(text)
 	switch {
 	case !ok:
 		return fmt.Errorf("invalid process identifier (%s)", text)
@@ -179,12 +173,12 @@ func (o *options) defaultInterval() time.Duration {
 	if !ok {
 		return time.Minute
 	}
-	sec, _, _ := cnum.ScanInt(text)
+	sec, _, _ := scan.Int(text)
 	return time.Duration(int32(sec)) * time.Second
 }
 
 func (o *options) setVersion(text string) error {
-	n, ok := number(text)
+	n, ok := scan.WholeInt(text)
 	if !ok || n != 2 && n != 3 {
 		return errors.New("-V requires a version number of 2 or 3")
 	}
@@ -193,7 +187,7 @@ func (o *options) setVersion(text string) error {
 }
 
 func (o *options) setControl(text string) error {
-	n, ok := number(text)
+	n, ok := scan.WholeInt(text)
 	if !ok || n < 0 || n > 1<<31-1 {
 		return errors.New("-x requires a non-negative numeric argument")
 	}

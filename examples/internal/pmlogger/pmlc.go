@@ -11,6 +11,7 @@ import (
 
 	"github.com/pcp-go/pcp/archive/logger"
 	"github.com/pcp-go/pcp/examples/internal/pcptool/pmlc"
+	"github.com/pcp-go/pcp/internal/scan"
 	"github.com/pcp-go/pcp/internal/terminal"
 	"github.com/pcp-go/pcp/pdu"
 )
@@ -21,14 +22,14 @@ func (p *program) listen(ctx context.Context) uint32 {
 	other, _ := p.otherPrimary() // whose socket stays that of the primary logger
 	o := pmlc.ListenOptions{Dir: p.conf.Get("PCP_RUN_DIR"), Primary: p.opts.primary && other == 0}
 	if text := os.Getenv("PMLOGGER_PORT"); text != "" {
-		n, ok := number(text)
+		n, ok := scan.WholeInt(text)
 		if !ok || n < 0 || n > 65535 {
 			fmt.Fprintf(p.w, "GetPorts: ignored bad PMLOGGER_PORT = '%s'\n", text)
 			n = 0
 		}
 		o.Port = int(n)
 	}
-	if n, ok := number(os.Getenv("PMLOGGER_LOCAL")); ok && n != 0 {
+	if n, ok := scan.WholeInt(os.Getenv("PMLOGGER_LOCAL")); ok && n != 0 {
 		o.Local = true
 	}
 	var err error

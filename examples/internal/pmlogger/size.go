@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pcp-go/pcp/internal/cnum"
+	"github.com/pcp-go/pcp/internal/scan"
 	"github.com/pcp-go/pcp/pmapi"
 )
 
@@ -41,7 +41,7 @@ func (s *size) set(what string) func(string) error {
 }
 
 func parseSize(text string) (s size, ok bool) {
-	n, rest, _ := cnum.ScanInt(text)
+	n, rest, _ := scan.Int(text)
 	if n <= 0 {
 		return s, false
 	}

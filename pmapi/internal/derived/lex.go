@@ -3,6 +3,8 @@ package derived
 import (
 	"strconv"
 	"strings"
+
+	"github.com/pcp-go/pcp/internal/scan"
 )
 
 // A SyntaxError says what is wrong with the text of an expression, in the words of the C library.
@@ -124,10 +126,10 @@ func (l *lexer) advance() error {
 		return nil
 	}
 	switch c := l.text[l.next]; {
-	case isLetter(c):
+	case scan.IsLetter(c):
 		l.name()
 		return nil
-	case isDigit(c) || c == '.':
+	case scan.IsDigit(c) || c == '.':
 		return l.number()
 	case c == '"':
 		return l.delimited(tokString, '"', false, "unterminated STRING")
@@ -147,17 +149,13 @@ func (l *lexer) skipBlanks() {
 
 func (l *lexer) fail(message string) error { return &SyntaxError{l.start, message} }
 
-func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
-
 // inName says which bytes go on with a name.
 var inName = func() (in [256]bool) {
 	for c := range in {
-		in[c] = isLetter(byte(c)) || isDigit(byte(c)) || c == '_' || c == '.'
+		in[c] = scan.IsLetter(byte(c)) || scan.IsDigit(byte(c)) || c == '_' || c == '.'
 	}
 	return in
 }()
-
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 // name reads a name, or a function with its parenthesis.
 func (l *lexer) name() {
@@ -187,7 +185,7 @@ func (l *lexer) number() error {
 		c := l.text[l.next]
 		if c == '.' && l.tok == tokInteger {
 			l.tok = tokDouble
-		} else if !isDigit(c) {
+		} else if !scan.IsDigit(c) {
 			break
 		}
 		l.next++

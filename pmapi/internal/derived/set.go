@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/pcp-go/pcp/internal/scan"
 )
 
 // A Definition is a derived metric.
@@ -136,7 +138,7 @@ func isName(name string) bool {
 	start := true
 	for i := range len(name) {
 		c := name[i]
-		if !inName[c] || start && !isLetter(c) {
+		if !inName[c] || start && !scan.IsLetter(c) {
 			return false
 		}
 		start = c == '.'

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/pcp-go/pcp/internal/scan"
 )
 
 // maxLine is pmcd's limit for a line with those that continue it, without
@@ -95,7 +97,7 @@ func (s *scanner) nextLine() bool {
 // next returns the next token. After a fault all tokens are tokenEnd.
 func (s *scanner) next() token {
 	for {
-		for s.pos < len(s.text) && isBlank(s.text[s.pos]) {
+		for s.pos < len(s.text) && scan.IsSpace(s.text[s.pos]) {
 			s.pos++
 		}
 		if s.pos < len(s.text) && s.text[s.pos] != '#' {
@@ -120,7 +122,7 @@ func (s *scanner) next() token {
 		}
 		s.pos++
 	default:
-		t.text = s.word(func(c byte) bool { return isBlank(c) || c == '#' || s.access && isMark(c) })
+		t.text = s.word(func(c byte) bool { return scan.IsSpace(c) || c == '#' || s.access && isMark(c) })
 	}
 	return t
 }
@@ -144,14 +146,11 @@ func (s *scanner) word(ends func(byte) bool) string {
 // quoteWord quotes and escapes a word so that the scanner reads it unchanged.
 func quoteWord(w string) string {
 	quoted := strings.NewReplacer(`"`, `\"`, `#`, `\#`).Replace(w)
-	if w == "" || strings.ContainsFunc(w, func(r rune) bool { return r < 0x80 && isBlank(byte(r)) }) {
+	if w == "" || strings.ContainsFunc(w, func(r rune) bool { return r < 0x80 && scan.IsSpace(byte(r)) }) {
 		quoted = `"` + quoted + `"`
 	}
 	return quoted
 }
-
-// isBlank is isspace of the C locale.
-func isBlank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
 
 func isMark(c byte) bool {
 	switch c {

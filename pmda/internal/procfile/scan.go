@@ -5,6 +5,8 @@ import (
 	"iter"
 	"math"
 	"strconv"
+
+	"github.com/pcp-go/pcp/internal/scan"
 )
 
 var newline = []byte("\n")
@@ -84,7 +86,7 @@ func CutUints(line []byte, to []uint64) (rest []byte, ok bool) {
 func CutDecimal(line []byte) (v float64, rest []byte, ok bool) {
 	field, rest := CutField(line)
 	for _, c := range field {
-		if !IsDigit(c) && c != '.' {
+		if !scan.IsDigit(c) && c != '.' {
 			return 0, rest, false
 		}
 	}
@@ -119,7 +121,7 @@ func ParseHex(field []byte) (v uint64, ok bool) {
 		switch {
 		case v >= 1<<60:
 			return 0, false
-		case IsDigit(c):
+		case scan.IsDigit(c):
 			v = v<<4 | uint64(c-'0')
 		case 'a' <= c|0x20 && c|0x20 <= 'f':
 			v = v<<4 | uint64(c|0x20-'a'+10)
@@ -147,6 +149,3 @@ func NumberAfter(name []byte, prefix string) (uint32, bool) {
 	n, ok := ParseUint32(digits)
 	return n, ok && n <= math.MaxInt32 && (digits[0] != '0' || len(digits) == 1)
 }
-
-// IsDigit reports whether a character is a decimal digit.
-func IsDigit(c byte) bool { return '0' <= c && c <= '9' }

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/pcp-go/pcp/internal/cnum"
+	"github.com/pcp-go/pcp/internal/scan"
 )
 
 // A Process is a logger that runs on this computer, as its map file describes it.
@@ -141,7 +141,7 @@ func readMap(dir string, pid int) (Process, error) {
 
 // parsePort reads a line with a number.
 func parsePort(s string) (int, bool) {
-	s = strings.TrimLeft(s, cnum.Blanks)
+	s = strings.TrimLeft(s, scan.Blanks)
 	if s == "" {
 		return 0, true
 	}

@@ -1,4 +1,4 @@
-package cnum
+package scan
 
 import (
 	"math/big"
@@ -6,14 +6,11 @@ import (
 	"strings"
 )
 
-// Blanks are the characters that isspace(3) accepts.
-const Blanks = " \t\n\v\f\r"
-
-// Scan parses the longest prefix of s that strtod(3) accepts: blanks, a sign, and a decimal or
+// Float parses the longest prefix of s that strtod(3) accepts: blanks, a sign, and a decimal or
 // hexadecimal number, an infinity or a NaN. It returns the number and the length of the prefix, 0
 // without a number. The error is strconv.ErrRange where strtod sets ERANGE: v is then an infinity,
 // zero, or a number that lost digits near zero.
-func Scan(s string) (v float64, n int, err error) {
+func Float(s string) (v float64, n int, err error) {
 	i := len(s) - len(strings.TrimLeft(s, Blanks))
 	start := i
 	if i < len(s) && (s[i] == '-' || s[i] == '+') {
@@ -84,12 +81,12 @@ func prefix(s string) string {
 		return s[:3+nanPayload(s[3:])]
 	}
 	if isHex(s) {
-		if n := mantissa(s[2:], isHexDigit); n > 0 {
+		if n := mantissa(s[2:], IsHexDigit); n > 0 {
 			n += 2
 			return s[:n+exponent(s[n:], 'p')]
 		}
 	}
-	n := mantissa(s, isDigit)
+	n := mantissa(s, IsDigit)
 	if n == 0 {
 		return ""
 	}
@@ -101,10 +98,6 @@ func prefix(s string) string {
 func hasWord(s, word string) bool {
 	return len(s) >= len(word) && strings.EqualFold(s[:len(word)], word)
 }
-
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }
-
-func isHexDigit(c byte) bool { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' }
 
 // mantissa is the length of the digits with at most one point at the start of
 // s, 0 if there is no digit.
@@ -135,7 +128,7 @@ func exponent(s string, mark byte) int {
 		n++
 	}
 	start := n
-	for n < len(s) && isDigit(s[n]) {
+	for n < len(s) && IsDigit(s[n]) {
 		n++
 	}
 	if n == start {
@@ -153,7 +146,7 @@ func nanPayload(s string) int {
 		if s[i] == ')' {
 			return i + 1
 		}
-		if !isDigit(s[i]) && s[i] != '_' && (s[i]|0x20 < 'a' || s[i]|0x20 > 'z') {
+		if !IsAlnum(s[i]) && s[i] != '_' {
 			break
 		}
 	}

@@ -1,21 +1,21 @@
-package cnum
+package scan
 
 import (
 	"math"
 	"strings"
 )
 
-// ScanInt parses the decimal number at the beginning of s as strtol(3) does: blanks, a
+// Int parses the decimal number at the beginning of s as strtol(3) does: blanks, a
 // sign, and digits. It returns the number and what follows it. A number that is out of
 // range becomes the nearest one. ok is false if there are no digits.
-func ScanInt(s string) (n int64, rest string, ok bool) {
+func Int(s string) (n int64, rest string, ok bool) {
 	digits := strings.TrimLeft(s, Blanks)
 	negative := strings.HasPrefix(digits, "-")
 	if negative || strings.HasPrefix(digits, "+") {
 		digits = digits[1:]
 	}
 	end, overflow := 0, false
-	for ; end < len(digits) && '0' <= digits[end] && digits[end] <= '9'; end++ {
+	for ; end < len(digits) && IsDigit(digits[end]); end++ {
 		d := int64(digits[end] - '0')
 		overflow = overflow || n < (math.MinInt64+d)/10
 		n = 10*n - d // negative, since there is one more of these
@@ -31,4 +31,11 @@ func ScanInt(s string) (n int64, rest string, ok bool) {
 		n = -n
 	}
 	return n, digits[end:], true
+}
+
+// WholeInt parses a number with nothing behind it, in the way that C tools check an option with
+// strtol(3). An empty text is 0. ok is false for any other text.
+func WholeInt(s string) (n int64, ok bool) {
+	n, rest, digits := Int(s)
+	return n, rest == "" && (digits || s == "")
 }
