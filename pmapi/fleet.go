@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/pdu"
-	"github.com/pcp-go/pcp/pmapi/internal/source"
 )
 
 // Defaults of a Fleet whose fields are zero.
@@ -231,7 +231,7 @@ func (f *Fleet[T]) Every(ctx context.Context, interval time.Duration) iter.Seq[*
 		l := f.begin(ctx, interval)
 		defer l.end()
 		began, due, pause := time.Now(), time.Duration(0), time.Duration(0)
-		for source.Sleep(ctx, pause) == nil {
+		for ctxwait.Sleep(ctx, pause) == nil {
 			at := began.Add(due)
 			if interval <= 0 || l.fast {
 				at = time.Now()

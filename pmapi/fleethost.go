@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/internal/source"
 )
@@ -97,7 +98,7 @@ func (h *fleetHost[T]) close() {
 // host was removed or the loop has ended.
 func (h *fleetHost[T]) connect() bool {
 	for h.phase != hostHasEnded { // which no other goroutine sets
-		if source.Sleep(h.ctx, h.pause()) != nil {
+		if ctxwait.Sleep(h.ctx, h.pause()) != nil {
 			return false
 		}
 		items, g, err := h.dial()

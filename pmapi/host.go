@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/internal/source"
 )
@@ -81,7 +82,7 @@ func (h *host) Epoch() source.Epoch {
 
 func (h *host) Now() time.Time { return time.Now() }
 
-func (h *host) Sleep(ctx context.Context, d time.Duration) error { return source.Sleep(ctx, d) }
+func (h *host) Sleep(ctx context.Context, d time.Duration) error { return ctxwait.Sleep(ctx, d) }
 
 // begin begins a request, which ends with end. The link then has no late replies to read.
 func (h *host) begin(ctx context.Context) (*link, error) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 )
 
 const (
@@ -295,7 +296,7 @@ func (s *Sender) run(ctx context.Context) {
 				return
 			}
 			backoff = min(max(2*backoff, firstBackoff), maxBackoff)
-			if !sleep(ctx, max(backoff, min(wait, maxBackoff))) {
+			if ctxwait.Sleep(ctx, max(backoff, min(wait, maxBackoff))) != nil {
 				return
 			}
 			continue
@@ -318,18 +319,6 @@ func (s *Sender) idle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.queue.size == 0
-}
-
-// sleep reports false if ctx has ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
 }
 
 // note takes notice of whether the latest requests have succeeded.

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/trace"
 )
 
@@ -180,10 +181,5 @@ func (d *demo) useCPU(_ context.Context, c *trace.Client, tag string) {
 
 // sleep sleeps for some seconds. It returns false if the program is interrupted.
 func (d *demo) sleep(ctx context.Context, seconds int) bool {
-	select {
-	case <-time.After(time.Duration(seconds) * d.second):
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return ctxwait.Sleep(ctx, time.Duration(seconds)*d.second) == nil
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/internal/source"
 	"github.com/pcp-go/pcp/pmda"
@@ -110,7 +111,7 @@ func (c *client) Epoch() source.Epoch {
 
 func (c *client) Now() time.Time { return time.Now() }
 
-func (c *client) Sleep(ctx context.Context, d time.Duration) error { return source.Sleep(ctx, d) }
+func (c *client) Sleep(ctx context.Context, d time.Duration) error { return ctxwait.Sleep(ctx, d) }
 
 func (c *client) HostName(ctx context.Context) (string, error) {
 	if err := c.begin(ctx, nil); err != nil {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/internal/archivesource"
@@ -125,10 +126,10 @@ func (s *Source) Advance(d time.Duration) {
 // sleep lets a duration of the source's time pass, unless ctx ends.
 func (s *Source) sleep(ctx context.Context, d time.Duration) error {
 	if s.Start.IsZero() {
-		return source.Sleep(ctx, d)
+		return ctxwait.Sleep(ctx, d)
 	}
 	if s.Speed > 0 {
-		return source.Sleep(ctx, s.scaled(d))
+		return ctxwait.Sleep(ctx, s.scaled(d))
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

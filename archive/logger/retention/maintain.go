@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/pcp-go/pcp/internal/ctxwait"
 )
 
 // A maintainer is a Maintain.
@@ -149,7 +151,7 @@ func Run(ctx context.Context, dir string, o Options) error {
 		if errors.Is(err, ErrLocked) {
 			pause = min(pause, retryLocked)
 		}
-		if !wait(ctx, pause) {
+		if ctxwait.Sleep(ctx, pause) != nil {
 			return context.Cause(ctx)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive/logger"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/pmapi"
 )
 
@@ -149,7 +150,7 @@ func (r *recorder) run(ctx context.Context, l *logger.Logger) (again bool, err e
 	case r.ended != logger.EndHostname:
 		return false, nil
 	}
-	return wait(ctx, retry), nil // so that a collector that changes all the time does not make archives all the time
+	return ctxwait.Sleep(ctx, retry) == nil, nil // so that a collector that changes all the time does not make archives all the time
 }
 
 // another prepares the archive after that of a logger, when there is a collector. It is nil if the
@@ -173,21 +174,9 @@ func (r *recorder) another(ctx context.Context, last *logger.Logger) (*logger.Lo
 			lost = true
 			r.logger.Report(logger.Lost{Host: status.Host, Time: time.Now(), Err: err})
 		}
-		if !wait(ctx, retry) || r.over() {
+		if ctxwait.Sleep(ctx, retry) != nil || r.over() {
 			return nil, nil
 		}
 		_ = r.src.Reconnect(ctx) // or the next archive cannot begin, either
-	}
-}
-
-// wait waits, and reports whether the context has not ended.
-func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/examples/internal/hint"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/internal/httpserver"
 	"github.com/pcp-go/pcp/internal/tlsconf"
 	"github.com/pcp-go/pcp/mmv"
@@ -107,9 +108,7 @@ func (p Page) listen(ctx context.Context) (net.Listener, error) {
 		if !p.Wait || !errors.Is(err, syscall.EADDRINUSE) {
 			return nil, hint.Listen(p.Addr, err, "pmcd", "-w")
 		}
-		select {
-		case <-time.After(retryTime):
-		case <-ctx.Done():
+		if ctxwait.Sleep(ctx, retryTime) != nil {
 			return nil, ctx.Err()
 		}
 	}

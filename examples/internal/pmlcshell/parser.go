@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/archive/logger"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 )
 
 // An errorLine is an error in a command. The parser skips the rest of the line after it.
@@ -324,10 +325,7 @@ func (p *parser) sleepCommand(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	select {
-	case <-ctx.Done():
-	case <-time.After(time.Duration(n) * time.Millisecond):
-	}
+	_ = ctxwait.Sleep(ctx, time.Duration(n)*time.Millisecond) // the next command sees ctx
 	return nil
 }
 

@@ -213,23 +213,6 @@ func (endError) Error() string { return pdu.ErrEOL.Error() }
 
 func (endError) Unwrap() error { return pdu.ErrEOL }
 
-// Sleep waits for a duration of this computer's time. If ctx ends first, Sleep returns its cause.
-func Sleep(ctx context.Context, d time.Duration) error {
-	if d > 0 && ctx.Err() == nil {
-		t := time.NewTimer(d)
-		defer t.Stop()
-		select {
-		case <-ctx.Done():
-		case <-t.C:
-			return nil
-		}
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return nil
-}
-
 // NewContext makes a *pmapi.Context on a source, with the derived metrics of a *pmapi.Derived,
 // which may be nil; see the package comment. The name is that of the host in errors. Package pmapi
 // sets it.

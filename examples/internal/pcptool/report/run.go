@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pcp-go/pcp/examples/internal/pcptool"
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi"
 	"github.com/pcp-go/pcp/pmapi/tool"
@@ -125,7 +126,7 @@ func (r *Report) Run(ctx context.Context, p Printer) error {
 // goToStart makes the first fetch that of the first sample.
 func (r *Report) goToStart(ctx context.Context) error {
 	if r.times.Aligned && !pcptool.IsArchive(r.pc) {
-		sleep(ctx, time.Until(r.times.Origin))
+		_ = ctxwait.Sleep(ctx, time.Until(r.times.Origin)) // the loop below sees ctx
 	}
 	return r.setMode(ctx)
 }
@@ -146,7 +147,7 @@ func (r *Report) printSamples(ctx context.Context, p Printer) error {
 	var s Sample
 	began, changed := time.Now(), false
 	for n := 0; r.opts.Samples == 0 || n < r.opts.Samples; n++ {
-		if !pcptool.IsArchive(r.pc) && !sleep(ctx, time.Until(began.Add(time.Duration(n)*r.header.Interval))) {
+		if !pcptool.IsArchive(r.pc) && ctxwait.Sleep(ctx, time.Until(began.Add(time.Duration(n)*r.header.Interval))) != nil {
 			return ctx.Err()
 		}
 		if changed && r.opts.NamesChange == NamesUpdate {
@@ -227,20 +228,5 @@ func (r *Report) takeSize(p Printer) {
 		default:
 		}
 		return
-	}
-}
-
-// sleep waits, and reports whether the context has not ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pcp-go/pcp/internal/ctxwait"
 	"github.com/pcp-go/pcp/pdu"
 	"github.com/pcp-go/pcp/pmapi/export"
 )
@@ -64,7 +65,7 @@ func (s *Sender) poll(ctx context.Context, p *Poll) {
 		if late := time.Since(began) - due; late > 0 {
 			due += (late + p.Interval - 1) / p.Interval * p.Interval
 		}
-		if pause(ctx, due-time.Since(began)) != nil {
+		if ctxwait.Sleep(ctx, due-time.Since(began)) != nil {
 			return
 		}
 	}

@@ -464,15 +464,3 @@ func (s *Sender) warn(text string, args ...any) {
 		s.Log.Warn(text, args...)
 	}
 }
-
-// pause waits, and returns an error if ctx has ended.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return ctx.Err()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
