@@ -248,7 +248,7 @@ func serveBoth(t *testing.T, r *push.Receiver) map[string]string {
 // port and a socket. The replies must be those that they expect, byte for byte. The received
 // archive must be the same, byte for byte, and for C's tools as well.
 func TestPMLogger(t *testing.T) {
-	for _, base := range []string{"../testdata/v2", "../testdata/v3", "../../examples/pmstat/testdata/archive/host", "../../examples/pmevent/testdata/archive/events"} {
+	for _, base := range []string{"../testdata/v2", "../testdata/v3", "../../examples/internal/pmstat/testdata/archive/host", "../../examples/pmevent/testdata/archive/events"} {
 		a := readCArchive(t, base)
 		for agent, posts := range map[string][]upload{"pmlogger": a.asRecorded(), "pmlogpush": a.inSlices()} {
 			for _, network := range []string{"tcp", "unix"} {
@@ -289,7 +289,7 @@ func TestPMLogger(t *testing.T) {
 // archive at each restart. At the end they are the same as without restarts.
 func TestInteropPMLoggerRestarted(t *testing.T) {
 	pcptest.Need(t, "pmlogcheck")
-	const base = "../../examples/pmstat/testdata/archive/host"
+	const base = "../../examples/internal/pmstat/testdata/archive/host"
 	a, dir := readCArchive(t, base), t.TempDir()
 	r := open(t, push.ReceiverOptions{Dir: dir})
 	number := numberOf(t, post(t, r, "/logger/label", string(a.label), 200))

@@ -13,7 +13,7 @@ import (
 // The program counts what it serves, refuses and receives.
 func TestOwnMetrics(t *testing.T) {
 	t.Setenv("PCP_TLSCONF_PATH", "")
-	get := serve(t, "--archive=busy=../pmstat/testdata/archive/host", "--push="+t.TempDir(), "--push-from=192.0.2.1")
+	get := serve(t, "--archive=busy=../internal/pmstat/testdata/archive/host", "--push="+t.TempDir(), "--push-from=192.0.2.1")
 	get("http", "/page/main.js")
 	get("http", "/pmapi/context?hostspec=busy&polltimeout=300")
 	get("http", "/pmapi/context?hostspec=busy&polltimeout=0.001")
@@ -60,7 +60,7 @@ func TestDerived(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PCP_DERIVED_CONFIG", path)
-	get := serve(t, "--archive=busy=../pmstat/testdata/archive/host")
+	get := serve(t, "--archive=busy=../internal/pmstat/testdata/archive/host")
 	page := get("http", "/pmapi/fetch?hostspec=busy&names=own.load")
 	if !strings.Contains(page, `"name":"own.load","instances":[{"instance":`) {
 		t.Error(page)

@@ -58,13 +58,13 @@ func serve(t *testing.T, args ...string) (get func(scheme, path string) string) 
 // An archive is served by the name that it has been given, and nothing else that a client names.
 func TestArchive(t *testing.T) {
 	t.Setenv("PCP_TLSCONF_PATH", "")
-	get := serve(t, "-f", "-t", "-A", "--archive=busy=../pmstat/testdata/archive/host", "-l", filepath.Join(t.TempDir(), "log"))
+	get := serve(t, "-f", "-t", "-A", "--archive=busy=../internal/pmstat/testdata/archive/host", "-l", filepath.Join(t.TempDir(), "log"))
 	for path, want := range map[string]string{
 		"/":             `src="page/main.js"`,
 		"/live/sources": `{"sources":["busy"],"hosts":[]}`,
 		"/pmapi/fetch?hostspec=busy&names=kernel.all.load":             `"name":"kernel.all.load","instances":[{"instance":1,`,
 		"/pmapi/indom?hostspec=busy&name=kernel.all.load":              `"name":"15 minute"`,
-		"/pmapi/context?hostspec=../pmstat/testdata/archive/host":      `not allowed`,
+		"/pmapi/context?hostspec=../internal/pmstat/testdata/archive/host":      `not allowed`,
 		"/pmapi/context?hostspec=example.com":                          `not allowed`,
 		"/pmapi/context?hostspec=pcp%3A%2F%2Fuser%40example.com%3A443": `not allowed`,
 	} {

@@ -19,7 +19,7 @@ func TestStarted(t *testing.T) {
 	env := []string{"PATH=" + filepath.Dir(pcptest.Build(t, "./examples/pmtime")) + string(os.PathListSeparator) + os.Getenv("PATH")}
 	for _, tt := range []struct{ tool, args string }{
 		{"pmval", "-t 250msec ../../archive/testdata/v3/sample.bin"},
-		{"pmstat", "-t 2 -a ../pmstat/testdata/archive/host"},
+		{"pmstat", "-t 2 -a ../internal/pmstat/testdata/archive/host"},
 	} {
 		t.Run(tt.tool, func(t *testing.T) {
 			args := append([]string{pcptest.Build(t, "./examples/"+tt.tool)}, strings.Fields(tt.args)...)

@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pty"
 )
 
-const archive = "../pmstat/testdata/archive/host"
+const archive = "../internal/pmstat/testdata/archive/host"
 
 // TestScreen shows an archive on a terminal, and presses keys.
 func TestScreen(t *testing.T) {

@@ -41,7 +41,7 @@ func FuzzLive(f *testing.F) {
 	}
 	src := newSource()
 	g := &webapi.Gateway{Local: sourceOf(src.Context), Sources: map[string]func(context.Context) (*pmapi.Context, error){"busy": func(ctx context.Context) (*pmapi.Context, error) {
-		return pmapi.Open(ctx, "../../examples/pmstat/testdata/archive/host")
+		return pmapi.Open(ctx, "../../examples/internal/pmstat/testdata/archive/host")
 	}}}
 	f.Cleanup(func() { g.Close() })
 	f.Fuzz(func(t *testing.T, query, lastID string) {

@@ -515,7 +515,7 @@ func TestScrapes(t *testing.T) {
 
 // The end of an archive is followed by its beginning.
 func TestScrapeArchive(t *testing.T) {
-	const path = "../../examples/pmstat/testdata/archive/host"
+	const path = "../../examples/internal/pmstat/testdata/archive/host"
 	s := serve(t, &webapi.Gateway{Sources: map[string]func(context.Context) (*pmapi.Context, error){
 		"busy": func(ctx context.Context) (*pmapi.Context, error) { return pmapi.Open(ctx, path) }}})
 	begun := map[string]int{}

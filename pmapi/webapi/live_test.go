@@ -281,7 +281,7 @@ func TestLivePast(t *testing.T) {
 	s := newGateway(t, func(g *webapi.Gateway) {
 		g.Allow = []string{"localhost", "web1", "*.example.com", "web2:*"}
 		g.Sources = map[string]func(context.Context) (*pmapi.Context, error){"busy": func(ctx context.Context) (*pmapi.Context, error) {
-			return pmapi.Open(ctx, "../../examples/pmstat/testdata/archive/host")
+			return pmapi.Open(ctx, "../../examples/internal/pmstat/testdata/archive/host")
 		}}
 	})
 	if r := s.get(t, "/live/sources"); r.body != "{\"sources\":[\"busy\"],\"hosts\":[\"web1\"]}\r\n" {

@@ -140,7 +140,7 @@ func (s *pageServer) start(t *testing.T) {
 
 // busy opens an archive.
 func busy(ctx context.Context) (*pmapi.Context, error) {
-	return pmapi.Open(ctx, "../../examples/pmstat/testdata/archive/host")
+	return pmapi.Open(ctx, "../../examples/internal/pmstat/testdata/archive/host")
 }
 
 // sparse makes an archive of ten minutes, whose processes are recorded each minute and not in the

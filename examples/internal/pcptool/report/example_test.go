@@ -13,7 +13,7 @@ import (
 // A report of three metrics in an archive. Counters become rates.
 func Example() {
 	ctx := context.Background()
-	c, err := pmapi.Open(ctx, "../../../pmstat/testdata/archive") // or pmapi.Dial(ctx, "web1.example.com")
+	c, err := pmapi.Open(ctx, "../../pmstat/testdata/archive") // or pmapi.Dial(ctx, "web1.example.com")
 	if err != nil {
 		log.Fatal(err)
 	}
