@@ -14,68 +14,64 @@ import (
 )
 
 const (
-	// MaxLen is the greatest length of a PDU with its header that PCP sends.
+	// MaxLen is the length of the longest PDU that PCP sends, header included.
 	MaxLen = math.MaxInt32 - 1024
 
-	inlineLen = 512     // PDUs up to this length need no buffer to be read
+	inlineLen = 512     // PDUs up to this length are read into Conn.small
 	growLen   = 1 << 16 // the most that is allocated for a PDU before its bytes arrive
 	keepLen   = 1 << 18 // larger buffers are not kept for the next PDU
-	skipLen   = 1 << 16 // at most that much of a PDU that is discarded is read at once
-	startLen  = 16      // that much of its body is kept
+	skipLen   = 1 << 16 // the most that one read takes of a discarded PDU
+	startLen  = 16      // how much of a discarded body is kept
 )
 
-// A Conn reads and writes PDUs over a stream. It holds no buffer while it waits
-// for the next PDU, so that an idle connection costs little; see Eager.
+// A Conn reads and writes PDUs over a stream. It holds no long buffer while it waits for the next
+// PDU, so an idle connection costs little; see Eager.
 //
-// One goroutine at a time may read, and one at the same time may write. The
-// exported fields are set before the first use. Deadlines are set on the stream,
-// which its owner closes.
+// One goroutine may read while another writes. Set the exported fields before the first use. The
+// caller owns the stream: it sets deadlines and closes it.
 type Conn struct {
-	// MaxLen is the greatest length of a PDU that Read accepts. 0 means the constant MaxLen. Read
-	// fails with ErrTooBig for a longer PDU and leaves it in the stream, which cannot be used
-	// further.
+	// MaxLen is the length of the longest PDU that Read accepts, in bytes. 0 means the constant
+	// MaxLen. After a longer PDU, Read fails with ErrTooBig and the stream cannot be used further.
 	MaxLen int
-	// Eager makes Read get a buffer for a PDU as long as the last one before it
-	// waits, so that one read of the stream gets the PDU whole. Set it on
-	// connections that read only after sending a request.
+	// Eager makes Read allocate a buffer of the last PDU's length before it waits, so that one read
+	// of the stream can return the next PDU whole. Set it on connections that read only after
+	// sending a request.
 	Eager bool
-	// Growth is the length of the buffer of a partly read PDU, divided by that of the part that has
-	// arrived. 0 means 2. With a greater value, Read copies less and leaves less memory to the
-	// garbage collector: 1/(Growth-1) of a long PDU.
+	// Growth limits how fast the buffer of a partly read PDU grows beyond 64 KiB: each new buffer is
+	// at most Growth times as long as the last. 0 means 2. With a greater value, Read copies less and
+	// leaves less memory to the garbage collector: 1/(Growth-1) of a long PDU.
 	Growth int
-	// Separate makes Flush write each PDU with a separate call. Use it with TLS, where each write
+	// Separate makes Flush call Write once for each PDU. Use it with TLS, where each write
 	// is one record. PCP's pmcd waits for the socket after the first PDU of a record, even if the
 	// record has more.
 	Separate bool
-	// Counters, if not nil, count the PDUs that are read and written.
+	// Counters, if not nil, count the PDUs that are read and queued.
 	Counters *Counters
-	// Trace, if not nil, is called with every PDU that has been read or, with out,
-	// is going to be written. It must not keep or change body.
+	// Trace, if not nil, is called with every PDU that Read returns (out is false) or Queue encodes
+	// (out is true). It must not keep or change body.
 	Trace func(out bool, h Header, body []byte)
-	// Read calls Admit, if not nil, with the header of a PDU of more than 512 bytes, which needs a
-	// buffer. If Admit returns an error, Read discards the PDU as it arrives, and returns that
-	// error with the first 16 bytes of the body. The next PDU can be read then. Otherwise Read
-	// allocates the whole buffer at once.
+	// Admit, if not nil, decides whether Read accepts a PDU of more than 512 bytes. If Admit fails,
+	// Read discards the PDU and returns that error with the first 16 bytes of the body; the next
+	// Read then reads the next PDU. Otherwise Read allocates the whole buffer at once.
 	Admit func(h Header) error
-	// Read calls Partial, if not nil, with true when it has a part of a PDU and waits for the rest,
-	// and with false after that wait. The owner can set a deadline for the wait.
+	// Partial, if not nil, is called with true when Read has part of a PDU and waits for the rest,
+	// and with false after that wait. It can set a deadline for the wait.
 	Partial func(waiting bool)
 
 	rw   io.ReadWriter
 	r, n int     // unread bytes are in()[r:n]
-	big  *[]byte // what is read into instead of small, in its whole capacity
+	big  *[]byte // replaces small for a long PDU; its length is its capacity
 	last int     // length of the last PDU
 
 	// spare is the last long buffer that the caller did not keep. The next long PDU reuses it
-	// unless it has been collected. So a series of long PDUs does not leave a buffer for each to
-	// the garbage collector.
+	// unless it has been collected.
 	spare weak.Pointer[[]byte]
 
 	head     Header         // of the PDU that is being read
 	admitted bool           // Admit was called for it
-	skip     int            // how many of its next bytes to discard
-	refused  error          // why they are discarded, or nil
-	start    [startLen]byte // what is kept of it then
+	skip     int            // how many more of its bytes to discard
+	refused  error          // why it is discarded, or nil
+	start    [startLen]byte // the start of its body, if it is discarded
 
 	out   *[]byte // PDUs not flushed
 	small [inlineLen]byte
@@ -93,14 +89,14 @@ func putBuffer(b *[]byte) {
 	}
 }
 
-// Read reads the next PDU and waits for it if need be. The body is valid until
-// Read is called again.
+// Read waits for the next PDU and reads it. The body is valid until the next call of Read,
+// ReadStart or Release.
 //
-// At the end of the stream between PDUs the error is io.EOF. After a deadline of
-// the stream has passed, Read may be called again and continues where it was.
-// Any other error means that the stream cannot be used further:
-// io.ErrUnexpectedEOF within a PDU, ErrIPC for a length or kind that cannot be,
-// ErrTooBig above MaxLen (with the Header), or what the stream reported.
+// At the end of the stream between PDUs the error is io.EOF itself; all others are an *OpError.
+// After a deadline of the stream has passed, Read may be called again and continues where it was.
+// It may also be called again after an error of Admit. Any other error means that the stream
+// cannot be used further: io.ErrUnexpectedEOF within a PDU, ErrIPC for an invalid length or kind,
+// ErrTooBig above MaxLen (with the Header), or the error of the stream.
 func (c *Conn) Read() (Header, []byte, error) {
 	c.discardRead()
 	waited := false
@@ -111,7 +107,7 @@ func (c *Conn) Read() (Header, []byte, error) {
 	return c.finishRead(h, body, err)
 }
 
-// finishRead counts and traces a PDU that has been read, or says why it was not.
+// finishRead counts and traces a PDU that has been read, or wraps the error.
 func (c *Conn) finishRead(h Header, body []byte, err error) (Header, []byte, error) {
 	if err != nil {
 		if err != io.EOF {
@@ -165,7 +161,7 @@ func (c *Conn) read(waited *bool) (Header, []byte, error) {
 	return h, body, nil
 }
 
-// header is the header that has arrived, if it can be one.
+// header decodes and checks the header that has arrived.
 func (c *Conn) header() (Header, error) {
 	p := c.in()[c.r:]
 	h := Header{
@@ -228,7 +224,7 @@ func (c *Conn) readStart(waited *bool) (Header, []byte, error) {
 	return h, start, err
 }
 
-// errStartOnly says that no more than the start of a PDU was to be read.
+// errStartOnly is the reason to discard a PDU that ReadStart reads.
 var errStartOnly = problem{ErrIPC, "only the start was read"}
 
 // skipRest discards the rest of a PDU whose start has arrived. err says why.
@@ -240,8 +236,7 @@ func (c *Conn) skipRest(h Header, err error) {
 	c.discardRead()
 }
 
-// finishSkip waits for the end of a PDU that is discarded, and returns its start and
-// why it was.
+// finishSkip reads the rest of a discarded PDU. It returns the start of the body and the reason.
 func (c *Conn) finishSkip(waited *bool) (Header, []byte, error) {
 	for c.skip > 0 {
 		c.notePartial(waited)
@@ -260,9 +255,9 @@ func (c *Conn) finishSkip(waited *bool) (Header, []byte, error) {
 	return c.head, c.start[:min(startLen, c.head.Len-HeaderLen)], err
 }
 
-// Keep lets the caller keep the last body that Read has returned, and reports whether it did. It
-// does so only for long bodies, whose buffers Conn does not reuse. DecodeInPlace methods, such as
-// that of Result, can then decode the body without a copy.
+// Keep gives the caller the last body that Read returned, and reports whether it did. It does so
+// only for PDUs whose buffer exceeds 256 KiB. Methods such as Result.DecodeInPlace can then decode
+// the body without a copy.
 func (c *Conn) Keep() bool {
 	if c.big == nil || cap(*c.big) <= keepLen || c.n-c.r > inlineLen {
 		return false
@@ -272,7 +267,7 @@ func (c *Conn) Keep() bool {
 	return true
 }
 
-// in is the buffer that is read into.
+// in returns the buffer for reading.
 func (c *Conn) in() []byte {
 	if c.big != nil {
 		return *c.big
@@ -316,7 +311,7 @@ func (c *Conn) fill(need int, waited *bool) error {
 	return err
 }
 
-// readSome reads at least a byte, or fails.
+// readSome reads at least one byte or fails.
 func (c *Conn) readSome(b []byte) (n int, err error) {
 	for n == 0 && err == nil {
 		n, err = c.rw.Read(b)
@@ -347,7 +342,7 @@ func (c *Conn) makeRoom(need int) {
 	c.r = 0
 }
 
-// getBuffer is a buffer of at least size bytes, in its whole capacity.
+// getBuffer returns a buffer of at least size bytes, whose length is its capacity.
 func (c *Conn) getBuffer(size int) *[]byte {
 	if size > keepLen {
 		if b := c.spare.Value(); b != nil && cap(*b) >= size {
@@ -374,9 +369,9 @@ func (c *Conn) putBuffer(b *[]byte) {
 	putBuffer(b)
 }
 
-// stepTo is the next length of a buffer of n bytes that grows at most growth times at once and
-// gets at last to need bytes: the last steps are whole ones, so that the buffers before the last
-// have together less than need/(growth-1) bytes.
+// stepTo returns the next length of a buffer of n bytes that grows to need bytes, in each step at
+// most by the factor growth. Only the first step is shorter, so all buffers before the last have
+// together less than need/(growth-1) bytes.
 func stepTo(need, n, growth int) int {
 	size := need
 	for size > growth*n {
@@ -404,16 +399,15 @@ func (c *Conn) readSkipped() (int, error) {
 	return c.readSome(*b)
 }
 
-// Release frees the memory of the last PDU that Read returned, and makes its body invalid. It is
-// for a long PDU, which would keep its memory until the next Read.
+// Release frees the memory of the last PDU that Read returned, and makes its body invalid. Without
+// it a long PDU keeps its memory until the next Read.
 func (c *Conn) Release() { c.discardRead() }
 
-// Buffered reports whether bytes of a further PDU have arrived already, or a part of
-// one that is being discarded.
+// Buffered reports whether Conn holds bytes of the next PDU, or has discarded only a part of a PDU.
 func (c *Conn) Buffered() bool { return c.n > c.r || c.refused != nil }
 
-// Queue encodes a PDU to be sent by the next Flush or Write. If it fails,
-// nothing is queued of it.
+// Queue encodes a PDU for the next Flush or Write. from is the sender in the header. On failure
+// Queue adds nothing.
 func (c *Conn) Queue(from int32, p PDU) error {
 	if c.out == nil {
 		c.out = buffers.Get().(*[]byte)
@@ -436,22 +430,23 @@ func (c *Conn) Queue(from int32, p PDU) error {
 	return nil
 }
 
-// count counts a PDU that is going to be written.
+// count counts a queued PDU.
 func (c *Conn) count(h Header) {
 	if c.Counters != nil && h.Kind >= kindFirst && h.Kind <= kindLast {
 		c.Counters.out[h.Kind-kindFirst].Add(1)
 	}
 }
 
-// Flush sends the queued PDUs in one write. After a deadline of the stream has passed, Flush may
-// be called again and continues where it was. PDUs queued meanwhile follow.
+// Flush sends the queued PDUs, in one write unless Separate is set. After a deadline of the stream
+// has passed, Flush may be called again and continues where it was; PDUs queued meanwhile follow.
+// After any other error the queued PDUs are lost.
 func (c *Conn) Flush() error {
 	if c.out == nil {
 		return nil
 	}
 	b, n := *c.out, 0
 	var err error
-	for n < len(b) && err == nil { // it is empty if all calls of Queue failed
+	for n < len(b) && err == nil { // b is empty if all calls of Queue failed
 		end := len(b)
 		if c.Separate && end-n > HeaderLen {
 			if size := int(int32(binary.BigEndian.Uint32(b[n:]))); size > 0 && size < end-n {
@@ -474,7 +469,7 @@ func (c *Conn) Flush() error {
 	return nil
 }
 
-// Write sends a PDU after the queued ones.
+// Write queues a PDU and calls Flush. If the PDU cannot be encoded, nothing is sent.
 func (c *Conn) Write(from int32, p PDU) error {
 	if err := c.Queue(from, p); err != nil {
 		return err

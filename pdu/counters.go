@@ -2,13 +2,13 @@ package pdu
 
 import "sync/atomic"
 
-// Counters are numbers of PDUs read and written, by kind. Several connections
-// may share them. They are safe for concurrent use; the zero value is ready.
+// Counters count the PDUs read and queued, by kind. Several connections may share them. They are
+// safe for concurrent use; the zero value is ready.
 type Counters struct {
 	in, out [numKinds]atomic.Uint64
 }
 
-// Count is how many PDUs of a kind were read and written.
+// Count returns how many PDUs of a kind were read and queued; 0 for an unknown kind.
 func (c *Counters) Count(k Kind) (in, out uint64) {
 	if k < kindFirst || k > kindLast {
 		return 0, 0
@@ -16,7 +16,7 @@ func (c *Counters) Count(k Kind) (in, out uint64) {
 	return c.in[k-kindFirst].Load(), c.out[k-kindFirst].Load()
 }
 
-// Total is how many PDUs of all kinds were read and written.
+// Total returns how many PDUs of all kinds were read and queued.
 func (c *Counters) Total() (in, out uint64) {
 	for i := range c.in {
 		in += c.in[i].Load()

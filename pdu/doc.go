@@ -1,4 +1,4 @@
-// Package pdu has the data model of Performance Co-Pilot (PCP) and its protocol: the data units
+// Package pdu defines the data model of Performance Co-Pilot (PCP) and the protocol data units
 // (PDUs) that clients, collectors and agents exchange.
 //
 //	id := pdu.MakePMID(60, 2, 0)           // domain 60, cluster 2, item 0
@@ -22,7 +22,7 @@
 //	Atom, ValueFormat         a value; how values are printed
 //	Profile                   which instances a client requests
 //	LabelSet, EventArray      labels; events
-//	Error                     status codes, also as errors of Go
+//	Error                     status codes, which are Go errors
 //
 // # Protocol
 //
@@ -91,13 +91,13 @@
 //
 // # Memory and concurrency
 //
-// Append adds to the caller's buffer. Decode reads a body, usually from [Conn.Read], which is
-// valid until the next Read. Each Decode documents which parts of the value alias the body.
+// Append adds to the caller's buffer. Decode reads a body. A body from [Conn.Read] is valid until
+// the next Read. Each Decode documents which parts of the value alias the body.
 // Decoding into a used value reuses its slices: numbers and results then allocate nothing. Strings
 // are copied.
 //
 // A decoder never panics. It allocates in proportion to the bytes that it was given, not to the
-// counts in them. Its error wraps [ErrIPC] and has the field and its offset. The value is zero
+// counts in them. Its error wraps [ErrIPC] and names the field and its offset. The value is zero
 // after an error.
 //
 // Values of this package may be read by several goroutines at once and changed by one at a time.

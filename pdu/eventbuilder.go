@@ -24,7 +24,7 @@ type EventBuilder struct {
 	err   error
 }
 
-// Reset forgets all records. It invalidates what Atom returned.
+// Reset removes all records and the error. It invalidates every Atom returned before.
 func (e *EventBuilder) Reset() { e.buf, e.n, e.count, e.err = e.buf[:0], 0, 0, nil }
 
 // Len is the number of records.

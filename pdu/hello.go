@@ -6,9 +6,9 @@ import (
 )
 
 // ClientHello performs the version handshake of a client with a collector. It reads the Challenge
-// and replies with Creds that request the features in want. Only features without a further
-// exchange are allowed, and the collector does not acknowledge them. pid is the client's process,
-// for the collector's log. ClientHello returns the features that the collector offers. A refusal
+// and replies with Creds that request the features in want. These must be features that need no
+// further exchange; the collector does not acknowledge them. pid is the client's process id, which
+// the collector may log. ClientHello returns the features that the collector offers. A refusal
 // is an *OpError around the collector's code, such as ErrPermission or ErrConnLimit.
 func ClientHello(c *Conn, pid int32, want Features) (offered Features, err error) {
 	if offered, err = ReadChallenge(c); err != nil {
@@ -81,16 +81,15 @@ func readCreds(c *Conn) (Features, error) {
 	return creds.Features, nil
 }
 
-// Unexpected returns the error for a PDU that arrived where one of the kind want had to. It wraps
-// ErrIPC.
+// Unexpected returns the error for a PDU that is not of the expected kind. It wraps ErrIPC.
 func (h Header) Unexpected(want Kind) error {
 	return problem{ErrIPC, "expected " + want.String() + ", got " + h.Kind.String()}
 }
 
-// hello is the error of a failed hello.
+// hello wraps the error of a failed handshake.
 func hello(err error) error { return &OpError{Op: "hello", Err: err} }
 
-// closedEarly replaces io.EOF, which stands for a proper end of the stream.
+// closedEarly replaces io.EOF by ErrIPC, because the handshake is incomplete.
 func closedEarly(err error) error {
 	if errors.Is(err, io.EOF) {
 		return problem{ErrIPC, "the collector closed the connection"}

@@ -2,8 +2,8 @@ package pdu
 
 import "slices"
 
-// A Profile is a selection of the instances whose values a client requests. The
-// zero Profile selects all. It does not apply to singular metrics.
+// A Profile selects the instances whose values a client requests. The zero Profile selects all. It
+// does not apply to singular metrics.
 //
 // Do not change a Profile that several goroutines use.
 type Profile struct {
@@ -13,7 +13,7 @@ type Profile struct {
 	InDoms []InDomProfile
 }
 
-// An InDomProfile is a selection of instances of one domain: all but those in
+// An InDomProfile selects instances of one domain: all except those in
 // Insts, or, with Exclude, only those in Insts.
 type InDomProfile struct {
 	InDom   InDom
@@ -21,8 +21,8 @@ type InDomProfile struct {
 	Insts   []InstID // in ascending order
 }
 
-// For returns the selection for an instance domain. A nil p, and NoInDom, which
-// is that of singular metrics, select all.
+// For returns the selection for an instance domain. If p is nil or d is NoInDom (the domain of
+// singular metrics), it selects all.
 func (p *Profile) For(d InDom) InDomProfile {
 	if p == nil || d == NoInDom {
 		return InDomProfile{InDom: d}

@@ -85,8 +85,8 @@ const (
 // pmHighResResult of the C library.
 type Result struct {
 	Format  Format    // what Decode reads and Append writes
-	Time    time.Time // when; zero if both parts on the wire are
-	Changed Change    // what changed in the collector before; not part of the body
+	Time    time.Time // of the values; zero if both parts on the wire are 0
+	Changed Change    // what changed in the collector before; not encoded, and Decode clears it
 
 	buf  []byte // the body
 	sets []int32
@@ -100,8 +100,8 @@ func (r *Result) Decode(body []byte) error {
 	return r.DecodeInPlace(append(r.buf[:0], body...))
 }
 
-// DecodeInPlace is Decode without a copy, for a long body: r refers to the body,
-// which must not change as long as r is used.
+// DecodeInPlace is Decode without a copy: r refers to the body, which must not change while r is
+// used. The next Decode overwrites it.
 func (r *Result) DecodeInPlace(body []byte) error {
 	_, err := r.decode(body, false)
 	return err

@@ -16,10 +16,9 @@ import (
 // without values and error means "no values now". The result can be encoded in
 // any Format, and its sets copied into other writers.
 //
-// What the layout cannot hold fails its set and no other: a value of more than
-// 16 MiB and one that would make the result longer than MaxLen are ErrTooBig,
-// 32-bit integers beside values of other types are ErrType. A value that is added
-// while no set is open is dropped.
+// A value that the layout cannot hold fails only its own set. A value of more than 16 MiB, or one
+// that makes the result longer than MaxLen, is ErrTooBig. 32-bit integers beside values of other
+// types are ErrType. A value that is added while no set is open is dropped.
 //
 // The zero value is ready for use. Reset keeps the memory, so that a used writer
 // allocates nothing unless the result is longer than before. One goroutine at a
@@ -31,11 +30,11 @@ type ResultWriter struct {
 	// is encoded in place of Time.
 	Changed Change
 
-	// Limit, if not 0, is the greatest Size of the result. Further sets with values become
-	// ErrTooBig, and so does Err.
+	// Limit, if not 0, is the greatest Size of the result in bytes. Beyond it, sets with values
+	// fail with ErrTooBig, and Err returns ErrTooBig.
 	Limit int
 	// Memory, if not nil, grants memory before the result grows beyond FreeSize bytes. If it
-	// refuses more memory, its error becomes that of all further sets with values, and of Err.
+	// refuses, later sets with values fail with its error, and Err returns it.
 	Memory Memory
 
 	sets   []byte    // closed and open sets as on the wire, block indexes from the start of blocks
@@ -65,8 +64,7 @@ type Memory interface {
 // A setSpan is an end of a set in both buffers.
 type setSpan struct{ sets, blocks uint32 }
 
-// Reset empties w for another result. It keeps the memory alone: the exported
-// fields become zero.
+// Reset empties w for another result. It keeps the memory; the exported fields become zero.
 func (w *ResultWriter) Reset() {
 	*w = ResultWriter{sets: w.sets[:0], blocks: w.blocks[:0], ends: w.ends[:0]}
 }
@@ -101,8 +99,8 @@ func (w *ResultWriter) Size() int { return len(w.sets) + len(w.blocks) }
 // Cap is the Size that the memory of w has room for.
 func (w *ResultWriter) Cap() int { return cap(w.sets) + cap(w.blocks) }
 
-// Err is why the result has become worthless, nil if it has not: it is longer than
-// Limit, or Memory has refused. Who writes a long result may stop then.
+// Err reports why the result cannot be used: it exceeds Limit, or Memory refused to grow. A writer
+// of a long result may stop then.
 func (w *ResultWriter) Err() error { return w.err }
 
 // GrowFor makes room for copies of all sets of r, at once. The error is that of Err.
@@ -207,9 +205,8 @@ func (w *ResultWriter) Begin(id PMID) {
 	w.sets = binary.BigEndian.AppendUint64(w.sets, uint64(id)<<32)
 }
 
-// Fail gives the open set an error in place of values: those that it has, and
-// those added later, are dropped. An e that is not below zero counts as
-// ErrGeneric.
+// Fail replaces the values of the open set by an error. Values added later are dropped. An e of 0
+// or more counts as ErrGeneric.
 func (w *ResultWriter) Fail(e Error) {
 	if !w.open {
 		return
@@ -429,8 +426,7 @@ func (w *ResultWriter) Copy(s ValueSet) {
 	}
 }
 
-// CopySets adds the sets of another writer from index i up to, but not
-// including, j: at once, which is faster than one by one.
+// CopySets adds the sets of another writer from index i up to, but not including, j.
 func (w *ResultWriter) CopySets(from *ResultWriter, i, j int) {
 	w.close()
 	from.close()

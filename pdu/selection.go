@@ -7,12 +7,9 @@ import (
 	"github.com/pcp-go/pcp/internal/wire"
 )
 
-// A Selection finds the value sets of some metrics in encoded results, one after the other, and
-// makes results of them. It skips the other sets and ignores flaws in their values. It is fast
-// where results repeatedly have the same metrics and numbers of values.
-//
-// It does not allocate once it knows the shapes of the results. It must be used by one goroutine
-// at a time.
+// A Selection extracts the value sets of some metrics from a series of encoded results. It skips
+// the other sets and does not check their values. It is fast, and does not allocate, when results
+// repeat the same metrics and numbers of values. One goroutine at a time may use it.
 type Selection struct {
 	ids    []PMID
 	first  []int32        // for each of ids: the index of its first occurrence
@@ -52,7 +49,7 @@ const maxShapes = 8
 // of a Selection to a small multiple of the longest body.
 const manySets = 1 << 16
 
-// NewSelection makes a selection of metrics, which may be there several times.
+// NewSelection returns a Selection of the metrics ids, which may have duplicates. It copies ids.
 func NewSelection(ids []PMID) *Selection {
 	s := &Selection{ids: slices.Clone(ids), index: make(map[PMID]int32, len(ids)), shapes: map[shapeKey]*shape{}}
 	for i, id := range ids {
@@ -77,8 +74,8 @@ func (sh *shape) reset(n int) {
 	sh.size, sh.found = int64(n)*setHeadLen, false
 }
 
-// Find finds the sets in a body of a format, and reports whether it has any. The body must
-// not change as long as the sets are used. The error is ErrIPC, and there are no sets then.
+// Find finds the sets in a body of a format, and reports whether it has any. The body must not
+// change while the sets are used. A malformed body is ErrIPC and has no sets.
 func (s *Selection) Find(f Format, body []byte) (found bool, err error) {
 	s.now, s.body = s.none, body
 	at := f.prefix() - HeaderLen

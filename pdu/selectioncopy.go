@@ -9,9 +9,9 @@ import (
 	"github.com/pcp-go/pcp/internal/wire"
 )
 
-// Result makes r a result of FormatHighRes at a time, with the sets of the metrics in their order.
-// Of the metric at index i, profiles[i] selects the instances; nil selects all of all. r has a
-// copy. A malformed set is ErrIPC, a result of more than 2 GiB ErrTooBig, and r is empty then.
+// Result copies the sets into r, in the order of the metrics, as a result of FormatHighRes with the
+// time t. profiles[i] selects the instances of the metric at index i; nil profiles select all. A
+// malformed set is ErrIPC and a result of more than 2 GiB is ErrTooBig; r is then empty.
 func (s *Selection) Result(r *Result, t time.Time, profiles []InDomProfile) error {
 	r.Format, r.Changed, r.Time = FormatHighRes, 0, t
 	size := s.now.size
@@ -122,9 +122,8 @@ func (c *setCopier) copyInOrder(set []byte) bool {
 	return true
 }
 
-// InOrder reports whether the values of all sets are in their words, or in blocks that follow each
-// other, as all writers have them. If so, no set is malformed, and Result has nothing to refuse but
-// its length.
+// InOrder reports whether all sets have their values in place or in consecutive blocks, as all
+// writers encode them. If so, no set is malformed, and Result can fail only with ErrTooBig.
 func (s *Selection) InOrder() bool {
 	blocks := int64(0)
 	for _, in := range s.now.spans {
