@@ -37,9 +37,9 @@ type Conn struct {
 	// of the stream can return the next PDU whole. Set it on connections that read only after
 	// sending a request.
 	Eager bool
-	// Growth limits how fast the buffer of a partly read PDU grows beyond 64 KiB: each new buffer is
-	// at most Growth times as long as the last. 0 means 2. With a greater value, Read copies less and
-	// leaves less memory to the garbage collector: 1/(Growth-1) of a long PDU.
+	// Growth limits how fast the buffer of a partly read PDU grows beyond 64 KiB: a new buffer is
+	// at most Growth times as long as the last. 0 means 2. With a greater value, Read copies less
+	// and leaves less memory to the garbage collector: 1/(Growth-1) of a long PDU.
 	Growth int
 	// Separate makes Flush call Write once for each PDU. Use it with TLS, where each write
 	// is one record. PCP's pmcd waits for the socket after the first PDU of a record, even if the
