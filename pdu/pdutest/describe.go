@@ -8,8 +8,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// describeBody shows a PDU for people, one part a line; bytes if it is
-// malformed.
+// describeBody formats a PDU as lines for a message, and a malformed one as bytes.
 func describeBody(from int32, k pdu.Kind, body []byte) []string {
 	p, err := pdu.Decode(k, body)
 	if err != nil {
@@ -18,7 +17,7 @@ func describeBody(from int32, k pdu.Kind, body []byte) []string {
 	return describe(from, p)
 }
 
-// describe shows a PDU for people, one part a line.
+// describe formats a PDU as lines for a message.
 func describe(from int32, p pdu.PDU) []string {
 	out := []string{fmt.Sprintf("%v from %d", p.Kind(), from)}
 	part := func(format string, args ...any) { out = append(out, "  "+fmt.Sprintf(format, args...)) }
@@ -63,7 +62,7 @@ func each[T any](part func(string, ...any), list []T) {
 	}
 }
 
-// values shows a set's values. Values in place have no type.
+// values formats the values of a set. It reads those in place, whose type is unknown, as TypeU32.
 func values(s pdu.ValueSet) string {
 	if err := s.Err(); err != nil {
 		return "error " + err.Error()
@@ -76,7 +75,7 @@ func values(s pdu.ValueSet) string {
 	return b.String()
 }
 
-// diff shows what two lists of lines have not in common, and their first line.
+// diff shows the lines that differ between two lists, after their common first line.
 func diff(want, got []string) string {
 	var b strings.Builder
 	n := 0

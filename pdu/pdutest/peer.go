@@ -11,12 +11,11 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Peer is the far end of a connection. The steps of a script use it. Only the goroutine of the
+// A Peer is the far end of a connection, for the steps of a script. Only the goroutine of the
 // script may use it.
 type Peer struct {
 	Conn *pdu.Conn
-	// Stream is what Conn frames, for a step that closes it or wraps it with
-	// Upgrade.
+	// Stream is the stream below Conn, for a step that closes it or wraps it with Upgrade.
 	Stream net.Conn
 }
 
@@ -34,15 +33,14 @@ func (p *Peer) Receive() (pdu.Header, pdu.PDU, error) {
 // script ends.
 type Step func(p *Peer) error
 
-// errHungUp ends a script that has closed the connection itself.
+// errHungUp ends a script without a failure, after either end has closed the connection.
 var errHungUp = errors.New("hung up")
 
 // Serve runs a script at the far end of a connection and returns the near end.
 // At the end of the test it closes the near end, if the test has not, and waits
 // for the script.
 //
-// The connection is a net.Pipe: nothing is buffered, a write lasts until the
-// other end has read.
+// The connection is a net.Pipe: a write blocks until the other end has read all of it.
 func Serve(t testing.TB, script ...Step) net.Conn {
 	t.Helper()
 	near, far := net.Pipe()

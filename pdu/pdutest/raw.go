@@ -2,8 +2,8 @@ package pdutest
 
 import "github.com/pcp-go/pcp/pdu"
 
-// Raw returns a PDU that no encoder makes, of an unknown type or with a malformed
-// body, to send or to expect. body is what follows the header.
+// Raw returns a PDU of any kind with any body, such as an unknown kind or a malformed body. body
+// does not include the header.
 func Raw(k pdu.Kind, body []byte) pdu.PDU { return raw{k, body} }
 
 type raw struct {

@@ -9,7 +9,7 @@ import (
 )
 
 // Expect waits for a PDU and fails unless its kind and body are those of want,
-// byte for byte. The sender may be any.
+// byte for byte. It ignores the sender.
 func Expect(want pdu.PDU) Step {
 	return func(p *Peer) error { return expect(p, nil, want) }
 }
@@ -39,8 +39,7 @@ func expect(p *Peer, from *int32, want pdu.PDU) error {
 		describeBody(sender, want.Kind(), b[pdu.HeaderLen:]), describeBody(h.From, h.Kind, body)))
 }
 
-// ExpectKind waits for a PDU and fails unless it is of the kind. The body may be
-// any that decodes.
+// ExpectKind waits for a PDU and fails unless it has the kind and its body decodes.
 func ExpectKind(want pdu.Kind) Step {
 	return func(p *Peer) error {
 		h, got, err := p.Receive()
@@ -58,7 +57,7 @@ func ExpectKind(want pdu.Kind) Step {
 // when the step runs: the test must not change the writer until then.
 func Send(pdus ...pdu.PDU) Step { return SendFrom(0, pdus...) }
 
-// SendFrom is Send with a sender in the header. To an agent that is the number of
+// SendFrom is Send with a sender in the header. In requests to an agent the sender is the number of
 // the client.
 func SendFrom(from int32, pdus ...pdu.PDU) Step {
 	return func(p *Peer) error {
@@ -71,7 +70,7 @@ func SendFrom(from int32, pdus ...pdu.PDU) Step {
 	}
 }
 
-// SendBytes sends bytes that need not be a PDU.
+// SendBytes sends any bytes, without a header.
 func SendBytes(b []byte) Step {
 	return func(p *Peer) error {
 		_, err := p.Stream.Write(b)
@@ -79,9 +78,9 @@ func SendBytes(b []byte) Step {
 	}
 }
 
-// Handle sends, for every PDU that arrives, those that f returns, with sender 0,
-// until the other end closes the connection. It is the last step of a script. f
-// returns nil if there is no reply, as to PROFILE.
+// Handle calls f with every PDU that arrives and sends the PDUs that f returns, with sender 0,
+// until the other end closes the connection. f returns nil for no reply, as to PROFILE. Handle
+// must be the last step of a script.
 func Handle(f func(h pdu.Header, p pdu.PDU) []pdu.PDU) Step {
 	return func(p *Peer) error {
 		for {
@@ -99,7 +98,7 @@ func Handle(f func(h pdu.Header, p pdu.PDU) []pdu.PDU) Step {
 	}
 }
 
-// Hangup closes the connection. It is the last step of a script.
+// Hangup closes the connection. It must be the last step of a script.
 func Hangup() Step {
 	return func(p *Peer) error {
 		if err := p.Stream.Close(); err != nil {
