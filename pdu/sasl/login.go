@@ -4,7 +4,7 @@ package sasl
 type loginServer struct {
 	clearServer
 	step int
-	name string // that the client gives
+	name string // from the client, not verified
 }
 
 func newLoginServer(u Users) Server { return &loginServer{clearServer: clearServer{users: u}} }

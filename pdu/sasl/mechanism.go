@@ -8,8 +8,8 @@ import (
 // A Mechanism is a way to log in.
 type Mechanism struct {
 	Name string
-	// Clear says that the messages contain the password, so that an eavesdropper or a false server
-	// gets it.
+	// Clear means that the messages contain the password, so an eavesdropper or a false server can
+	// read it.
 	Clear bool
 	// NewServer begins the server's side of a login.
 	NewServer func(Users) Server
@@ -51,7 +51,7 @@ var mechanisms = []Mechanism{
 // Mechanisms returns all mechanisms, in the order that servers offer: PLAIN, LOGIN, SCRAM-SHA-256.
 func Mechanisms() []Mechanism { return slices.Clone(mechanisms) }
 
-// Find returns the mechanism of a name, in upper or lower case, and whether it exists.
+// Find returns the mechanism of a name, ignoring case, and whether it exists.
 func Find(name string) (Mechanism, bool) {
 	for _, m := range mechanisms {
 		if strings.EqualFold(m.Name, name) {
@@ -61,10 +61,10 @@ func Find(name string) (Mechanism, bool) {
 	return Mechanism{}, false
 }
 
-// Choose returns the mechanism that a client takes of those that a server offers, names separated
-// by blanks: SCRAM-SHA-256 rather than PLAIN rather than LOGIN; and the last two only if clear says
-// that the connection keeps others from reading the password, or that the user wants it so. The
-// error, an *Error, is ErrNoMechanism.
+// Choose returns the mechanism that a client should use. offered has the names that the server
+// offers, separated by blanks. Choose prefers SCRAM-SHA-256 to PLAIN, and PLAIN to LOGIN. It
+// returns the last two only if clear is true: the connection is private, or the user allows a
+// readable password. The error is an *Error with ErrNoMechanism.
 func Choose(offered string, clear bool) (Mechanism, error) {
 	names := strings.Fields(offered)
 	for _, name := range []string{"SCRAM-SHA-256", "PLAIN", "LOGIN"} {

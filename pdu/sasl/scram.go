@@ -41,12 +41,12 @@ type scramServer struct {
 	newNonce func() string
 
 	step     int
-	name     string // that the client gives
+	name     string // from the client, not verified
 	user     string // the logged-in user
 	verifier Verifier
 	gs2      string // the header of the client's first message
-	nonce    string // of both
-	messages string // the client's first, without the header, and ours
+	nonce    string // the client's and ours
+	messages string // the client's first, without the header, and our first
 }
 
 func newScramServer(u Users) Server { return &scramServer{users: u, newNonce: newNonce} }

@@ -12,14 +12,14 @@ import (
 	"strings"
 )
 
-// Users knows the users of a server. Safe for concurrent use.
+// Users looks up the users of a server. Implementations must be safe for concurrent use.
 type Users interface {
 	// Verifier returns the verifier of a user. The error for an unknown user wraps ErrNoUser. The
 	// client gets the code of such an error or of an *Error, and SASL_FAIL for others.
 	Verifier(user string) (Verifier, error)
 }
 
-// verifierOf is the verifier of a user, or an *Error.
+// verifierOf returns the verifier of a user. Its error is an *Error.
 func verifierOf(u Users, user string) (Verifier, error) {
 	v, err := u.Verifier(user)
 	if err == nil {
@@ -34,10 +34,10 @@ func verifierOf(u Users, user string) (Verifier, error) {
 	return Verifier{}, fail(errFail, err.Error())
 }
 
-// A Map is users by their names.
+// A Map is the verifiers of users by name. It must not change while a server uses it.
 type Map map[string]Verifier
 
-// Verifier returns that of a user, or ErrNoUser.
+// Verifier returns the verifier of a user, or ErrNoUser.
 func (m Map) Verifier(user string) (Verifier, error) {
 	v, ok := m[user]
 	if !ok {
@@ -55,7 +55,7 @@ var errUnknown = fail(ErrNoUser, "unable to canonify user and get auxprops")
 //	ann:SCRAM-SHA-256$4096:W22Z…Q==$WG5d…Uo=:wfPL…8k=
 //
 // It may also be a database of the Cyrus library, as saslpasswd2 writes it, which contains the
-// passwords in the clear. In it a user without "@REALM" is one of Realm.
+// passwords in the clear. A user name without "@REALM" is in Realm then.
 //
 // The file is read at each login, so that a change takes effect at once. Protect it from being
 // read by others.
@@ -64,11 +64,12 @@ type File struct {
 	Realm string // empty means the name of the host
 }
 
-// maxFile is how much of a file of users is read.
+// maxFile is the greatest length of a file of users, in bytes.
 const maxFile = 16 << 20
 
-// Verifier returns the verifier of a user. Errors: ErrNoUser, also if the file cannot be read;
-// SASL_FAIL for a line that is malformed.
+// Verifier returns the verifier of a user. Errors: ErrNoUser, also if the file cannot be read or is
+// an unsupported database; SASL_FAIL if the user's line is malformed or any line before it is too
+// long.
 func (f File) Verifier(user string) (Verifier, error) {
 	b, err := readUsers(f.Path)
 	if err != nil {

@@ -52,7 +52,7 @@ func makeVerifier(password string, salt []byte, iterations int) (Verifier, error
 	return v, nil
 }
 
-// check reports what cannot be in a verifier.
+// check returns an error if v is invalid, as the zero Verifier is.
 func (v *Verifier) check() error {
 	switch {
 	case v.iterations < 1 || v.iterations > maxIterations:
@@ -63,7 +63,7 @@ func (v *Verifier) check() error {
 	return nil
 }
 
-// keys are the keys of RFC 5802 section 3 that a password makes.
+// keys derives the keys of RFC 5802 section 3 from a password.
 func keys(password string, salt []byte, iterations int) (client, stored, server [sha256.Size]byte, err error) {
 	salted, err := pbkdf2.Key(sha256.New, password, salt, iterations, sha256.Size)
 	if err != nil {
@@ -73,7 +73,7 @@ func keys(password string, salt []byte, iterations int) (client, stored, server 
 	return client, sha256.Sum256(client[:]), sign(salted, "Server Key"), nil
 }
 
-// sign is HMAC-SHA-256.
+// sign returns the HMAC-SHA-256 of text.
 func sign(key []byte, text string) (sum [sha256.Size]byte) {
 	h := hmac.New(sha256.New, key)
 	h.Write([]byte(text))
@@ -81,7 +81,7 @@ func sign(key []byte, text string) (sum [sha256.Size]byte) {
 	return sum
 }
 
-// Check reports whether a password is the right one. It takes as long for every password.
+// Check reports whether a password is the right one. It compares in constant time.
 func (v Verifier) Check(password string) bool {
 	if v.check() != nil {
 		return false
