@@ -60,8 +60,8 @@ func (g *growing) add(k *growing) {
 	}
 }
 
-// Add adds a metric, or a dynamic root if id is a [pdu.DynamicRoot]. To add a
-// name again with the same PMID changes nothing; a PMID may have several names.
+// Add adds a metric, or a dynamic root if id is a [pdu.DynamicRoot]. Adding a name
+// again with the same PMID changes nothing. A PMID may have several names.
 // The builder keeps the string.
 //
 // A name is one or more components with dots between; a component is a letter,
@@ -83,7 +83,7 @@ func (b *Builder) Add(name string, id pdu.PMID) error {
 		return addError(name, "PMID %v: %w", id, pdu.ErrPMID)
 	}
 	at, off := &b.root, 0
-	for { // down to the deepest node there is
+	for { // down to the deepest existing node
 		last, next := nextComponent(name, off)
 		k := at.child(name[off:last])
 		if k == nil {
@@ -113,8 +113,8 @@ func (b *Builder) Add(name string, id pdu.PMID) error {
 	return nil
 }
 
-// A badName is why a name cannot be added. It is pdu.ErrName, whose own text is about names that
-// are not there.
+// A badName says why a name cannot be added. It unwraps to pdu.ErrName, whose own text is about
+// unknown names.
 type badName string
 
 func (e badName) Error() string { return string(e) }

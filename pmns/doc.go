@@ -41,7 +41,8 @@
 // # Errors
 //
 // A file that cannot be parsed is a [*ParseError], with the file, the line, the text and a caret.
-// Its errors.Is(err, pdu.ErrPMNS) is true. Other errors are [*OpError].
+// It wraps pdu.ErrPMNS. The methods Lookup, Children and Traverse return bare codes of package pdu.
+// Other errors are [*OpError].
 //
 // # Dynamic names
 //

@@ -18,7 +18,7 @@ type OpError struct {
 	Err  error  // the cause: an error of package pdu, or of reading or writing
 }
 
-// Error is the operation, the name in quotes, and the cause.
+// Error returns the operation, the name in quotes, and the cause.
 func (e *OpError) Error() string {
 	if e.Name == "" {
 		return "pmns: " + e.Op + ": " + e.Err.Error()
@@ -54,7 +54,7 @@ type ParseError struct {
 	Column int
 	// Msg describes the error, without the place.
 	Msg string
-	// Preprocessor says that the error is one of the preprocessor, which is pmcpp in C.
+	// Preprocessor means that the preprocessor found the error, pmcpp(1) in C.
 	Preprocessor bool
 }
 
@@ -90,7 +90,7 @@ func (e *ParseError) Error() string {
 // Unwrap returns pdu.ErrPMNS, PM_ERR_PMNS.
 func (e *ParseError) Unwrap() error { return pdu.ErrPMNS }
 
-// preprocessError is an error of package pmcpp as one of this package.
+// preprocessError converts an error of package pmcpp to one of this package.
 func preprocessError(err error) error {
 	if wrong := (*pmcpp.Error)(nil); errors.As(err, &wrong) {
 		return &ParseError{File: wrong.File, Line: wrong.Number, Text: wrong.Text, Msg: wrong.Msg, Preprocessor: wrong.Msg != pmcpp.BadLineMarker}

@@ -17,10 +17,9 @@ const maxLine = 254
 // A Loader reads name space files. The zero Loader reads from the file system
 // and allows several names for one PMID, as a collector does by default.
 type Loader struct {
-	// Open opens a file, the main one or an included one, by its name with
-	// slashes. A nil Open opens regular files and character devices of the
-	// file system. With another Open nothing else is read, so that text from
-	// elsewhere can be confined to what Open gives.
+	// Open opens the main file or an included one by its name, which has slashes. If Open is nil,
+	// the Loader opens regular files and character devices of the file system. Otherwise it reads
+	// only through Open, which confines untrusted text.
 	Open func(name string) (io.ReadCloser, error)
 
 	// Unique refuses a second name for a PMID, except for dynamic roots. It is like dupok = 0 of
@@ -96,7 +95,7 @@ func (l *Loader) open(name string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info.IsDir() { // which pmcpp opens, and then reads nothing from
+	if info.IsDir() { // report what pmcpp says about a directory
 		return nil, &ParseError{File: name, Text: "pmcpp: " + name + ":\npmcpp: Error: No such file or directory",
 			Msg: "pmcpp returned non-zero exit status"}
 	}
@@ -106,7 +105,7 @@ func (l *Loader) open(name string) (io.ReadCloser, error) {
 	return os.Open(name)
 }
 
-// varDir is where name space files are installed.
+// varDir returns the directory of installed name space files.
 func varDir() string {
 	dir := os.Getenv("PCP_VAR_DIR")
 	if dir == "" {

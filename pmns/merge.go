@@ -23,8 +23,7 @@ func conflict(name string, kept, ignored pdu.PMID) string {
 // with others below it, the first tree wins. conflicts has a warning for each name that was left
 // out, in the order of the names. Nil trees are ignored.
 //
-// The result shares every subtree that only one of the trees has, so that a merge
-// costs time and memory for the children of common nodes only.
+// The result shares every subtree that only one of the trees has.
 //
 // The counterpart of pmnsmerge(1), which differs in two points: it adds the
 // leaves before other new children of a node, and where a later file has names

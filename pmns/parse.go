@@ -69,8 +69,7 @@ var expected = [...]string{
 	afterName: "Expected NAME, PMID or }",
 }
 
-// A parser makes definitions of words. The input may end in any state, as in the C
-// library.
+// A parser turns words into definitions. The input may end in any state, as in the C library.
 type parser struct {
 	state state
 	defs  []*def
@@ -254,8 +253,8 @@ func parsePMID(w string) (id pdu.PMID, msg string) {
 	return pdu.MakePMID(pdu.Domain(domain), low[0], low[1]), ""
 }
 
-// leadingInt parses the digits at the start of s. A number too great for any field
-// stays too great, however many digits it has.
+// leadingInt parses the digits at the start of s. A greater number becomes 1<<20, which no field
+// can hold.
 func leadingInt(s string) (n int, rest string, ok bool) {
 	i := 0
 	for ; i < len(s) && scan.IsDigit(s[i]); i++ {

@@ -19,8 +19,8 @@ type Tree struct {
 	index index
 }
 
-// An index has the names of all leaves but dynamic roots, by PMID and then against
-// the order of the tree. ids and names run in parallel.
+// An index has the names of all metrics, sorted by PMID and then in reverse order of the tree.
+// names[i] has the PMID ids[i].
 type index struct {
 	ids   []pdu.PMID
 	names []string
@@ -88,8 +88,8 @@ func (t *Tree) top() *node {
 	return t.root
 }
 
-// find returns the node of a name, or the dynamic root above it; rest is then what
-// remains of the name. It returns nil if there is neither.
+// find returns the node of a name, or the dynamic root above it with the rest of the name. It
+// returns nil if neither exists.
 func (t *Tree) find(name string) (n *node, rest string) {
 	n = t.top()
 	for name != "" {
@@ -113,7 +113,7 @@ func (t *Tree) find(name string) (n *node, rest string) {
 // a name exists.
 //
 // Errors are pdu.ErrNonLeaf for a name that has others below it, and pdu.ErrName
-// for one that is unknown or empty, not wrapped; the PMID is then NoPMID. Lookup
+// for one that is unknown or empty, not wrapped. The PMID is then NoPMID. Lookup
 // does not allocate. The counterpart of pmLookupName(3) for one name in a local
 // name space.
 func (t *Tree) Lookup(name string) (pdu.PMID, error) {

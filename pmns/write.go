@@ -53,7 +53,7 @@ type printer struct {
 	err error
 }
 
-// block writes the children of n, then the blocks of those that have some.
+// block writes the children of n, then a block for each child that has children.
 func (p *printer) block(path string, n *node) {
 	p.line(path, " {")
 	for _, k := range n.kids {
@@ -94,7 +94,7 @@ func (p *printer) line(parts ...string) {
 		return
 	}
 	for _, s := range parts {
-		p.w.WriteString(s) // an error stays and comes with Flush
+		p.w.WriteString(s) // Flush returns the error
 	}
 	p.w.WriteByte('\n')
 }
