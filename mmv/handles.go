@@ -56,7 +56,7 @@ func (c *FloatCounter) Value() float64 { return c.typ.float(c.word()) }
 // A Gauge is an integer that goes up and down, such as the length of a queue. Its methods are safe
 // for concurrent use and cost as much as those of a Counter.
 //
-// The metric has the type type64 and the semantics pdu.SemInstant unless the Metric says
+// The metric has the type pdu.Type64 and the semantics pdu.SemInstant unless the Metric says
 // otherwise. With another integer type, Set stores the nearest number of the type and additions
 // wrap. With a float type, Set stores the nearest float.
 type Gauge struct{ cell }

@@ -43,8 +43,8 @@ func (t *Timer) Start() Span {
 	return Span{t, now}
 }
 
-// Stop ends the span and returns how long it was. A second Stop of the same span counts as that of
-// another one.
+// Stop ends the span and returns its length. Do not stop a span twice: the second call ends another
+// span.
 func (s Span) Stop() time.Duration {
 	t := s.timer
 	if t == nil {
@@ -61,8 +61,7 @@ func (s Span) Stop() time.Duration {
 	return now.Sub(s.start)
 }
 
-// Add adds a span that is over, of a time that was measured elsewhere. One that is negative is
-// ignored.
+// Add adds a span that was measured elsewhere. It ignores a negative one.
 func (t *Timer) Add(d time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

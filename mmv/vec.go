@@ -32,7 +32,7 @@ func (v *Vec[H]) add(name string) *H {
 	return h
 }
 
-// newVec returns a Vec whose handles create creates.
+// newVec returns a Vec that makes its handles with create.
 func newVec[H any](d *InDom, create func(where uintptr, in *instance) *H) *Vec[H] {
 	v := &Vec[H]{registry: d.registry, dom: d, create: create}
 	d.drop = append(d.drop, v.handles.remove)
