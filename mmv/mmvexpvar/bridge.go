@@ -14,7 +14,7 @@ import (
 	"github.com/pcp-go/pcp/mmv"
 )
 
-// The limits, which the comment on the package lists.
+// These limits are listed in the package comment.
 const (
 	maxDepth     = 8
 	maxName      = 200
@@ -23,14 +23,14 @@ const (
 	maxLogged    = 1000 // kinds of things left out that are logged
 )
 
-// Add exports the variables of expvar through a registry, below a root such as "vars". Variables
-// that are left out are logged with log; nil means slog.Default(). Call Add once for a registry.
+// Add exports the variables of expvar through a registry, below a root such as "vars". It logs the
+// variables that it leaves out to log; nil means slog.Default(). Call Add once for a registry.
 // Registry.Err returns the errors of registrations.
 func Add(r *mmv.Registry, root string, log *slog.Logger) {
 	r.OnRead(newBridge(r, root, log, expvar.Do).read)
 }
 
-// A bridge registers variables, and sets the metrics. OnRead has one call run at a time.
+// A bridge registers variables and sets their metrics. OnRead runs one call at a time.
 type bridge struct {
 	registry *mmv.Registry
 	root     string
@@ -50,7 +50,7 @@ func newBridge(r *mmv.Registry, root string, log *slog.Logger, do func(func(expv
 type metric interface {
 	// clear ends a pass that set no value.
 	clear(pass int)
-	// keep has the values of the pass before stay.
+	// keep retains the values of the previous pass.
 	keep(pass int)
 }
 
@@ -72,7 +72,7 @@ func (b *bridge) read() {
 	}
 }
 
-// variable reads a variable, whose methods may panic: there are nil pointers to Ints.
+// variable reads a variable. Its methods may panic, for example those of a nil *expvar.Int.
 func (b *bridge) variable(name, path string, v expvar.Var) {
 	defer func() {
 		if p := recover(); p != nil {
