@@ -67,7 +67,7 @@ func ParseUsers(r io.Reader) ([]User, error) {
 
 // A client is the sender of a request.
 type client struct {
-	id    string // a user or an address
+	id    string // a user, an address, or unix
 	hosts []string
 }
 
@@ -140,8 +140,9 @@ func (a *access) client(r *http.Request) (client, error) {
 	return client{id: addr.String()}, nil
 }
 
-// loggedUser is the user of a request as the log has it. Each name of Users is a separate reason
-// for package loglimit, so that guesses at other names do not hide it.
+// loggedUser is the user of a request as the log has it. Package loglimit counts the lines about
+// each known user separately, and those about all unknown names together. So guesses at many names
+// cannot crowd out the lines about a known user.
 func (a *access) loggedUser(r *http.Request) any {
 	header := r.Header.Get("Authorization")
 	if header == "" {

@@ -72,8 +72,9 @@ func (s *Sender) begin(ctx context.Context) (wait time.Duration, err error) {
 	return 0, nil
 }
 
-// round sends all queued records. Another archive begins after an error if the receiver has no
-// offsets, because it may have stored part of the request, or if the receiver has lost the archive.
+// round sends the records that are queued when it begins. After an error, the next round begins
+// another archive if the receiver has lost this one or has other bytes in it. To a receiver without
+// offsets it does so after any error, because part of the request may have been stored.
 func (s *Sender) round(ctx context.Context) (wait time.Duration, err error) {
 	if s.number == "" {
 		if wait, err := s.begin(ctx); err != nil {
@@ -232,7 +233,7 @@ func (s *Sender) request(ctx context.Context, method, path string, body []byte) 
 		}
 		return nil, nil, e
 	}
-	const least = 10 // bytes of a reply, as to pmlogger
+	const least = 10 // bytes of a reply; pmlogger does not accept fewer either
 	if kind := resp.Header.Get("Content-Type"); kind != "application/json" || len(reply) < least {
 		return nil, nil, &replyError{what: fmt.Sprintf("%s %s%s: a reply of %d bytes of %.100q is not that of a receiver", method, s.url, path, len(reply), kind)}
 	}

@@ -1,5 +1,5 @@
-// Package push sends archives to another computer while they are recorded, and receives them. It is
-// the counterpart, in PCP 7, of pmproxy's /logger and of pmlogger with a URL as its archive.
+// Package push sends archives to another computer while they are recorded, and receives them. It
+// does what pmlogger does with a URL as its archive, and what pmproxy does at /logger, in PCP 7.
 //
 //	// receive, below /var/log/pcp/pmproxy/HOST/
 //	rc, err := push.ReceiverOptions{Dir: "/var/log/pcp/pmproxy"}.Open()
@@ -35,9 +35,9 @@
 //   - ReceiverOptions.Users allows clients by name and password, or by token, and may restrict each
 //     to some hosts. UsersFile names a file of them. The gateway has --push-users=FILE.
 //
-// A user whose login fails 30 times in a minute is refused at that address for a while. Behind a
-// reverse proxy, wrap the Receiver with webapi.Forwarded, which tells it the addresses of clients.
-// The gateway has --trusted-proxy=ADDR.
+// If logins of a user from one address fail 30 times in a minute, the Receiver refuses that user at
+// that address for a while. Behind a reverse proxy, wrap the Receiver with webapi.Forwarded, which
+// tells it the addresses of clients. The gateway has --trusted-proxy=ADDR.
 //
 // A sender gives its name and password in [SenderOptions]; examples/pmlogger has --login=FILE. Use
 // TLS where passwords cross a network: the gateway reads a certificate from tls.conf.
@@ -48,15 +48,16 @@
 // # Files
 //
 // An archive is in the directory of its host: DIR/HOST/YYYYMMDD.HH.MM, with -01 and so on if the
-// name is taken. The files always consist of whole records, so other programs can read an archive
-// while it grows. The directory .push has the state of the Receiver, so that it can continue after
-// it was killed. A label cannot make a Receiver write outside DIR.
+// name is taken. A Receiver writes only whole records, so other programs can read an archive while
+// it grows. The directory .push has the state of the Receiver, so that it can continue after it was
+// killed. A label cannot make a Receiver write outside DIR.
 //
 // # Failures
 //
-// While the receiver cannot be reached, the sender keeps up to SenderOptions.MaxBuffer bytes of
-// records, by default 64 MiB, and sends them later. A logger then leaves out further records, and
-// writes a mark before the next one. A receiver that was killed continues the archives that it has.
+// While the receiver cannot be reached, the sender keeps the records in memory, and sends them
+// later. If they have SenderOptions.MaxBuffer bytes, by default 64 MiB, a logger drops further
+// records until the receiver has accepted some, and writes a mark before the first one after the
+// gap. A receiver that was killed continues the archives that it has when it is started again.
 // If it has lost an archive, the sender begins another one there, with all metadata and with the
 // records that were not confirmed.
 //
@@ -68,23 +69,27 @@
 //	POST /logger/index/N       entries of the index          {"success":true}
 //	POST /logger/volume/V/N    records of a volume           {"success":true}
 //
-// A body has whole records or parts of them, as they follow the label in the file. The body of an
-// error is {"success":false}, and the header Pcp-Push-Error says why. The status of errors is that
-// of pmproxy where pmproxy has one:
+// The bodies of the requests for a file, one after another, are what follows the label in the file.
+// A body may end within a record. The body of an error is {"success":false}, and the header
+// Pcp-Push-Error says why. The status of errors is that of pmproxy where pmproxy has one:
 //
-//	400   malformed request, or more than 64 MiB
+//	400   malformed request or record, or more than 64 MiB;
+//	      label with a wrong length, host or time zone
 //	403   the client may not push
+//	404   unknown path
 //	408   the body did not come to its end
-//	409   a volume or an offset that does not come next
+//	409   a volume before the latest one, or an offset beyond the end of the file
 //	410   unknown archive, or timed out
-//	422   invalid label
-//	429   MaxArchivesPerClient, maxHeldPerClient, or too many failed logins
-//	500   number of the volume too high, records of 10 MiB or more, error of the file system
-//	503   MaxArchives, maxHeld, a closed Receiver, or an archive that is busy
+//	422   a label that is invalid otherwise
+//	429   MaxArchivesPerClient, too many failed logins,
+//	      or incomplete records of one client that take more than 16 MiB of memory
+//	500   volume 5000 or higher, a body with 10 MiB or more of records, error of the file system
+//	503   MaxArchives, a closed Receiver, an archive that is busy,
+//	      or incomplete records of all clients that take more than 64 MiB of memory
 //	507   beyond a quota, or no space on the disk
 //
-// A reply has the header Pcp-Push-Offset: the offset of the end of the file. A request may have
-// the parameter offset: where its records belong in the file. The Receiver skips bytes that it has
-// already, and answers 409 for a gap. With these, a Sender continues an archive after a request
-// whose outcome it does not know.
+// A successful reply, except to a ping, has the header Pcp-Push-Offset: the offset of the end of
+// the file. Errors may have it, too. A request may have the parameter offset: where its records
+// belong in the file. The Receiver skips bytes that it has already, and answers 409 for a gap. With
+// these, a Sender continues an archive after a request whose outcome it does not know.
 package push

@@ -131,12 +131,12 @@ func (a *incoming) create(dir, name string) (err error) {
 	return a.save()
 }
 
-// maxNames is for how many names of archives the receiver remembers which is free.
+// maxNames limits the names in Receiver.names.
 const maxNames = 1000
 
 // nextName returns the number that the next archive with a name gets, 0 if it is not known.
-// Without it, a client that begins many archives in one minute has the receiver read the directory
-// and try all names for each of them.
+// It saves work if a client begins many archives in one minute: the receiver would otherwise read
+// the directory and try all taken names for each of them.
 func (r *Receiver) nextName(name string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -167,7 +167,7 @@ func (a *incoming) taken(dir string) (map[string]bool, error) {
 	return taken, errors.Join(err, d.Close())
 }
 
-// own notes whose an archive is, unless there is one of its name.
+// own registers the owner of an archive, and returns false if its name is taken.
 func (r *Receiver) own(a *incoming) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -178,7 +178,7 @@ func (r *Receiver) own(a *incoming) bool {
 	return true
 }
 
-// disown forgets an archive that does not exist.
+// disown gives up the name of an archive that could not be created or was removed.
 func (r *Receiver) disown(a *incoming) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -230,7 +230,7 @@ func (r *Receiver) find(q *request, number uint32) (*incoming, error) {
 	return a, nil
 }
 
-// file is a file for a request; that of the next volume begins.
+// file returns the file that a request is for. It creates the file of a new volume.
 func (a *incoming) file(volume int) (*file, error) {
 	switch {
 	case volume == archive.VolumeMeta:
@@ -283,7 +283,7 @@ func (a *incoming) close() error {
 	return errors.Join(errs...)
 }
 
-// hasVolume reports whether there is a volume.
+// hasVolume reports whether the archive has a volume. It also returns true if it cannot tell.
 func (a *incoming) hasVolume() bool {
 	n, err := a.lastVolume()
 	return n >= 0 || err != nil

@@ -49,7 +49,7 @@ func isZone(s string) bool {
 	return s == "" || s[0] != '/' && !strings.Contains(s, "..") && consistsOf(s, "/_+-.:,")
 }
 
-// consistsOf reports whether a text has letters and digits of ASCII and some other characters.
+// consistsOf reports whether a text has only ASCII letters, ASCII digits, and characters of others.
 func consistsOf(s, others string) bool {
 	for _, c := range []byte(s) {
 		if !scan.IsAlnum(c) && strings.IndexByte(others, c) < 0 {
@@ -70,7 +70,7 @@ func labelFor(label []byte, volume int) []byte {
 	return b
 }
 
-// baseName is the name of an archive by its start, before something is added to it.
+// baseName is the name of an archive that begins at start, without a suffix like -01.
 func baseName(start time.Time, utc bool) string {
 	if utc {
 		start = start.UTC()

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Fixed limits, those of pmproxy 7. The HTTP status follows where a limit has one.
+// Fixed limits. The first three are those of pmproxy 7. The numbers after colons are HTTP statuses.
 const (
-	maxRecord  = 10 << 20 // bytes of a record, and of a request with records: 500
+	maxRecord  = 10 << 20 // bytes of a record: 400, and of a request with records: 500
 	maxBody    = 64 << 20 // bytes of any request: 400
 	maxVolume  = 5000     // the numbers of volumes are below that: 500
 	maxLogged  = 100      // bytes in the log of what a client chooses: the name of a user, a path
 	maxHost    = 255      // bytes of a host's name, which is that of a directory
 	maxURL     = 8 << 10
-	maxStates  = 1 << 20  // files about archives that are read at the start
+	maxStates  = 1 << 20  // files in stateDir that are read
 	maxState   = 16 << 10 // bytes of one of them
 	readBuffer = 64 << 10
 
@@ -24,18 +24,20 @@ const (
 )
 
 // Limits bounds the resources that clients of a Receiver may use. A zero field has its default. A
-// client is a user, or an address without authentication. A request over a limit gets the HTTP
-// status that follows.
+// client is a user, or an address for clients without a login; all clients of a unix socket without
+// a login are one. The comment of a field says which HTTP status a request over the limit gets.
 type Limits struct {
-	// MaxArchives limits the archives being received from all clients, and MaxArchivesPerClient
-	// those from one client. The defaults are 1000, status 503, and 100, status 429.
+	// MaxArchives limits the archives being received from all clients, by default to 1000; the
+	// status is 503. MaxArchivesPerClient limits those from one client, by default to 100; the
+	// status is 429.
 	MaxArchives, MaxArchivesPerClient int
 	// MaxArchiveBytes limits one archive, by default to 16 GiB, MaxClientBytes all stored archives
 	// of one client, by default to 64 GiB, and MaxBytes the directory, by default to 256 GiB. The
 	// status is 507. The Receiver notices within ten minutes that files were removed or compressed.
 	MaxArchiveBytes, MaxClientBytes, MaxBytes int64
-	// Timeout is how long an archive may be idle if its sender asks for nothing else; 0 means ten
-	// minutes. An archive may always be idle for three times its longest pause so far.
+	// Timeout is how long an archive may be without a request before the Receiver ends it; 0 means
+	// ten minutes. A sender may set another time, with the parameter polltimeout of the label. The
+	// Receiver also waits three times the longest pause of the archive so far, but at most a day.
 	Timeout time.Duration
 
 	// maxStoredPerClient limits the archives of one client in the directory: 507.

@@ -18,13 +18,13 @@ type queue struct {
 	meta     []byte // all, or what is left of it if there was too much
 	metaSent int    // bytes of meta that the receiver has got
 	index    []byte
-	volumes  []queued // the first one is that of which the receiver has got most
+	volumes  []queued // by number; the receiver has nothing of those after the first that has data
 	lost     bool     // meta is no longer all
 
 	// Where files end at the receiver.
 	metaEnd, indexEnd int64
-	shift             int64 // of the offsets of the first volume that this archive has at the receiver
-	shifted           int   // its number
+	shift             int64 // how much lower offsets are there, in the first volume of this archive
+	shifted           int   // the number of that volume
 	entryless         bool  // the index there has no entry for the first record
 }
 
@@ -197,7 +197,7 @@ func (q *queue) translate(entries []byte) []byte {
 	return out
 }
 
-// sent removes a piece that the receiver has got from the queue and the round.
+// sent removes a piece from the queue and the round, after the receiver has confirmed it.
 func (q *queue) sent(r *round, p piece) {
 	q.size -= int64(p.skip)
 	switch p.volume {
@@ -219,7 +219,7 @@ func (q *queue) sent(r *round, p piece) {
 	}
 }
 
-// rest is b without its first bytes, in memory that is not much larger.
+// rest is b without its first n bytes, in the same memory. If none remain, b's memory is reused.
 func rest(b []byte, n int) []byte {
 	if n == len(b) {
 		return b[:0]

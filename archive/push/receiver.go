@@ -37,7 +37,8 @@ type ReceiverOptions struct {
 	// Log gets archives that begin and end, and requests that are refused; nil means
 	// slog.Default().
 	Log *slog.Logger
-	// Metrics gets metrics of the Stats, with names that begin with push; nil means none.
+	// Metrics gets metrics of the Stats, except Stored and Held. Their names begin with push. Nil
+	// means none.
 	Metrics *mmv.Registry
 }
 
@@ -57,7 +58,7 @@ type Receiver struct {
 	usage     usage
 	held      int64            // bytes in memory of records that have not come to their end
 	heldBy    map[string]int64 // those of each client
-	names     map[string]int   // by the name of an archive: the number for the next one of it
+	names     map[string]int   // by name without a suffix: the suffix of the next archive
 
 	stats counters
 
@@ -72,9 +73,9 @@ type counters struct{ archives, requests, refused, bytes atomic.Uint64 }
 type Stats struct {
 	Open     int    // archives that are being received
 	Archives uint64 // that have begun
-	Requests uint64 // all but those of ping
-	Refused  uint64 // requests with an error
-	Bytes    uint64 // that were written
+	Requests uint64 // except pings, and except those with a wrong path, method or query
+	Refused  uint64 // all requests with an error, also those that Requests does not count
+	Bytes    uint64 // of records that were written
 	Stored   int64  // bytes in the directory
 	Held     int64  // bytes in memory of records that have not come to their end
 }
@@ -88,8 +89,8 @@ func (r *Receiver) Stats() Stats {
 		Bytes: c.bytes.Load(), Stored: r.usage.total, Held: r.held}
 }
 
-// Open opens the directory, with the archives that a Receiver before had not received to their end.
-// One Receiver may have it at a time.
+// Open returns a Receiver for the directory. It continues the archives that an earlier Receiver did
+// not finish. Only one Receiver may use a directory at a time, which Open does not check.
 func (o ReceiverOptions) Open() (*Receiver, error) {
 	file := usersFile{path: o.UsersFile}
 	if o.UsersFile != "" {

@@ -37,21 +37,22 @@ type SenderOptions struct {
 	// as "Authorization: Bearer" and overrides both.
 	User, Password, Token string
 	// Client sends the requests. Nil means a client that verifies certificates with the system's
-	// authorities and follows redirects only to the same host and port.
+	// authorities and follows redirects only to the same host and port. If URL is a unix socket,
+	// another Client must connect to the socket on its own.
 	Client *http.Client
-	// MaxBuffer limits the bytes of records that the receiver has not confirmed; 0 means 64 MiB.
-	// See Full.
+	// MaxBuffer is how many bytes of unconfirmed records make Full return true; 0 means 64 MiB. The
+	// Sender accepts more, so the caller has to ask Full before it writes a record.
 	MaxBuffer int64
 	// Notify, if not nil, is called when Connected of Stats changes and when Err becomes non-nil.
 	// It must not call methods of the Sender.
 	Notify func()
 }
 
-// A Sender sends an archive to a Receiver, or to pmproxy of PCP 7, while a Writer writes it. It is
-// the Storage of that Writer, and serves for one archive. Records stay in memory, and are sent
-// again, until the receiver confirms them. If the receiver has lost the archive, or its state is
-// unknown, the Sender starts another archive with all metadata and the unconfirmed records. A
-// Sender is safe for concurrent use.
+// A Sender sends an archive to a Receiver, or to pmproxy of PCP 7, while an [archive.Writer] writes
+// it. Set it as the Storage in the Writer's options. It serves for one archive. Records stay in
+// memory, and are sent again, until the receiver confirms them. If the receiver has lost the
+// archive, or its state is unknown, the Sender starts another archive with all metadata and the
+// unconfirmed records. A Sender is safe for concurrent use.
 type Sender struct {
 	opts   SenderOptions
 	url    string // without a slash at the end
@@ -90,10 +91,10 @@ type SenderStats struct {
 	Queued    int64  // bytes that it has not got
 }
 
-// A LostError says what a receiver has not got.
+// A LostError is the error of Sender.Close if the receiver has not confirmed all records.
 type LostError struct {
-	Records int // of data
-	Bytes   int64
+	Records int   // unconfirmed data records
+	Bytes   int64 // of all unconfirmed records, also metadata and the index
 	Err     error // why
 }
 
@@ -105,8 +106,8 @@ func (e *LostError) Error() string {
 // Unwrap returns why.
 func (e *LostError) Unwrap() error { return e.Err }
 
-// New asks the receiver whether it is one, as pmlogger does, and makes a Sender. Nothing is sent
-// before there is a label.
+// New returns a Sender. Like pmlogger, it first sends a ping, and fails if no receiver answers at
+// the URL. The Sender sends nothing more until the Writer begins the archive.
 func (o SenderOptions) New(ctx context.Context) (*Sender, error) {
 	o.MaxBuffer = cmp.Or(o.MaxBuffer, 64<<20)
 	s := &Sender{opts: o, client: o.Client, wake: make(chan struct{}, 1), batch: maxBatch, most: maxBatch}
@@ -151,8 +152,8 @@ func (s *Sender) locate() error {
 }
 
 // sameHost follows a redirect that keeps the method and the body if it leads to the same host and
-// port and does not leave TLS: the password is for that host alone. Others are the response, which
-// is an error.
+// port and does not leave TLS: the password is for that host alone. It does not follow others, and
+// the Sender takes their reply for an error.
 func sameHost(req *http.Request, via []*http.Request) error {
 	from := via[0]
 	if len(via) > maxRedirects || req.Method != from.Method || req.URL.Host != from.URL.Host || from.URL.Scheme == "https" && req.URL.Scheme != "https" {
@@ -170,8 +171,8 @@ func (s *Sender) Stats() SenderStats {
 	return stats
 }
 
-// Full reports whether at least MaxBuffer bytes wait for the receiver. The recorder then leaves out
-// records, and puts a mark before the next one.
+// Full reports whether at least MaxBuffer bytes wait for the receiver. Package logger then drops
+// records, and writes a mark before the next one. Other programs with a Sender should do the same.
 func (s *Sender) Full() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

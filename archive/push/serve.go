@@ -152,7 +152,7 @@ func parsePath(what, rest string) (volume int, number uint32, err error) {
 	return volume, uint32(n), nil
 }
 
-// success is the body of a reply, of a label with a number.
+// success is the body of a successful reply, with the number of an archive unless it is 0.
 func (q *request) success(number uint32) []byte {
 	b := []byte{'{'}
 	if number != 0 {

@@ -15,7 +15,7 @@ import (
 	"github.com/pcp-go/pcp/internal/ctxwait"
 )
 
-// stateDir is the directory of states, which has the name of no host.
+// stateDir is the directory of states. No host can have this name.
 const stateDir = ".push"
 
 // A state is the part of an archive's state that outlives the Receiver.
@@ -102,7 +102,7 @@ func (s *state) isSound() bool {
 	return err == nil && s.Number != 0 && s.Number <= maxNumber && s.Timeout > 0 && dir == hostDir(l.Host)+"/" && isHost(name)
 }
 
-// load reads the states of a Receiver before, and measures the directory.
+// load reads the states that an earlier Receiver has saved, and measures the directory.
 func (r *Receiver) load() error {
 	r.usage = newUsage()
 	err := r.readStates(func(s state) {

@@ -33,7 +33,7 @@ func (u *usage) add(base string, n int64) {
 	u.clients[owner] += n
 }
 
-// own notes whose an archive is.
+// own registers the owner of an archive.
 func (u *usage) own(base, owner string) {
 	if _, known := u.owners[base]; !known {
 		u.owners[base] = owner
@@ -103,7 +103,7 @@ func (r *Receiver) release(a *incoming, n int64) {
 	r.usage.add(a.Base, -n)
 }
 
-// baseOf is the base name of the archive that a file is of, as far as its name tells.
+// baseOf is the base name of a file's archive, as far as the file's name tells.
 func baseOf(name string) string {
 	dir, file := path.Split(name)
 	const dots = 3 // YYYYMMDD.HH.MM-01.0.xz
@@ -134,8 +134,8 @@ func (r *Receiver) measure(ctx context.Context, u *usage) error {
 	})
 }
 
-// recount counts the bytes anew, for others remove and compress files, and forgets archives that
-// have gone.
+// recount counts the bytes again, because other programs remove and compress files. It forgets
+// finished archives whose files have gone.
 func (r *Receiver) recount(ctx context.Context) {
 	u := newUsage()
 	var finished []state
