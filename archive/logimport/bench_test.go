@@ -18,11 +18,10 @@ import (
 const (
 	benchMetrics   = 10
 	benchInstances = 1000
-	benchRounds    = 20 // records of one run of the C library
+	benchRounds    = 20 // records per run of the C library
 )
 
-// BenchmarkWrite writes a record of 10,000 values with handles: from texts, as the C library does,
-// and from numbers.
+// BenchmarkWrite writes a record of 10,000 values through handles, as texts and as numbers.
 func BenchmarkWrite(b *testing.B) {
 	for _, numbers := range []bool{false, true} {
 		b.Run(map[bool]string{false: "texts", true: "numbers"}[numbers], func(b *testing.B) {

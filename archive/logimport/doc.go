@@ -6,7 +6,7 @@
 //	if err != nil {
 //		return err
 //	}
-//	disks := pdu.MakeInDom(logimport.Domain, 0) // further checks of err are left out here
+//	disks := pdu.MakeInDom(logimport.Domain, 0) // later checks of err are omitted
 //	im.AddMetric("disk.dev.read", pdu.Desc{Type: pdu.TypeU64, InDom: disks, Sem: pdu.SemCounter})
 //	im.AddInstance(disks, "sda", 0)
 //	reads, err := im.Handle("disk.dev.read", "sda")
@@ -19,18 +19,18 @@
 // # Put values
 //
 // Importer.Put takes a value by the names of its metric and instance, Importer.PutText a value as
-// text. A [Handle] looks up the names once. Putting values that have handles does not allocate once
-// all have been put.
+// text. A [Handle] looks up the names once. Once each handle has been used, putting a value through
+// it does not allocate.
 //
-// Values and metadata go to the files at each Write; [archive.Writer] describes when the files are
+// Each Write writes values and metadata to the files; [archive.Writer] describes when the files are
 // a valid archive. Help texts and labels that come before the first value are written with it.
 //
 // # Differences from the C library
 //
-//   - A number that the type cannot hold, and an empty text for a number, are pdu.ErrConv. The C
-//     library stores a different number for the former and zero for the latter.
-//   - A mark is a record whose time counts, so times never go back.
-//   - Instances have the names that they were added with, in any order.
+//   - A number out of the type's range, or an empty text for a number, is pdu.ErrConv. The C
+//     library stores another number for the former and zero for the latter.
+//   - Times never go back. The C library accepts a record with a time before that of the last mark.
+//   - Instances may be added in any order and keep their names.
 //   - Negative instances, instances of NoInDom, and results with metrics that were not added are
 //     refused.
 //   - Metrics may also be aggregates and events.

@@ -2,9 +2,8 @@ package logimport
 
 import "strconv"
 
-// An Error is a PMI_ERR_* code of libpcp_import with its text. Methods of Importer return it for
-// arguments that they do not accept. Other failures are codes of package pdu and errors of package
-// archive.
+// An Error is a PMI_ERR_* code of libpcp_import. Methods of Importer return it for invalid
+// arguments. Other failures are codes of package pdu and errors of package archive.
 type Error int32
 
 // The errors that programs most often handle are exported.
@@ -13,11 +12,11 @@ const (
 	errDupMetricID                           // the PMID of a metric is taken
 	ErrDupInstName                           // the name of an instance is taken
 	errDupInstID                             // the identifier of an instance is taken
-	errInstNotNull                           // an instance of a metric that has none
-	errInstNull                              // no instance of a metric that has some
-	errBadHandle                             // a handle of no metric
-	ErrDupValue                              // a second value at the same time
-	errBadType                               // a type that no value has
+	errInstNotNull                           // an instance for a singular metric
+	errInstNull                              // no instance for a non-singular metric
+	errBadHandle                             // the zero Handle
+	ErrDupValue                              // a second value before the next Write
+	errBadType                               // an invalid type
 	errBadSem                                // unknown semantics
 	ErrNoData                                // nothing to write
 	errBadMetricName                         // an invalid name of a metric
@@ -33,7 +32,7 @@ const (
 	errEmptyLabelName                        // a label without a name
 	errEmptyLabelValue                       // a label without a value
 	errAddLabel                              // an invalid label
-	errBadVersion                            // a version of archives that cannot be written
+	errBadVersion                            // an archive version other than 2 and 3
 )
 
 var errorTexts = [...]string{

@@ -2,12 +2,13 @@ package logimport
 
 import "github.com/pcp-go/pcp/pdu"
 
-// A Handle identifies a metric or one of its instances, so that Put need not look up names. The
-// zero Handle is invalid.
+// A Handle is a singular metric or an instance whose names were looked up already. The zero Handle
+// is invalid.
 type Handle struct{ c *cell }
 
-// Handle returns the handle of a metric or one of its instances; see Put. It fails for the same
-// names as Put. It is the counterpart of pmiGetHandle(3).
+// Handle returns the handle of an instance, or of a singular metric if instance is "". It remains
+// valid after Next. Errors are those of Put for the same names. It is the counterpart of
+// pmiGetHandle(3).
 func (im *Importer) Handle(name, instance string) (Handle, error) {
 	c, err := im.find(name, instance)
 	return Handle{c}, err

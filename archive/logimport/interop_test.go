@@ -20,7 +20,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A twin makes the calls of internal/pcptest/testdata/logimport.c with an Importer.
+// A twin makes on an Importer the calls that internal/pcptest/testdata/logimport.c makes.
 type twin struct {
 	t       *testing.T
 	dir     string
@@ -30,8 +30,8 @@ type twin struct {
 	handles []logimport.Handle
 }
 
-// importer returns the Importer of the current archive. The first call that does not set its label
-// begins the archive.
+// importer returns the Importer of the current archive. The first call creates the archive, whose
+// label is then fixed.
 func (w *twin) importer() *logimport.Importer {
 	if w.im == nil {
 		im, err := logimport.New(filepath.Join(w.dir, w.base), archive.WriterOptions{Label: w.label})
@@ -127,7 +127,7 @@ func (w *twin) do(a []string, num func(int) uint32) error {
 	case "label":
 		value := any(a[5])
 		if a[5] == "true" {
-			value = true // which the C library takes for what it is
+			value = true // which the C library stores as a boolean
 		}
 		return im.PutLabel(pdu.LabelClass(num(1)), num(2), pdu.InstID(num(3)), a[4], value)
 	}
@@ -146,7 +146,7 @@ func code(err error) int {
 	return int(pdu.FromError(err))
 }
 
-// compare makes the calls with C and with this package. It compares their results, and the bytes of
+// compare makes the calls with C and with this package, and compares the results and the bytes of
 // the archives.
 func compare(t *testing.T, calls []string) {
 	t.Helper()
@@ -176,7 +176,7 @@ func compare(t *testing.T, calls []string) {
 			t.Error(err)
 			continue
 		}
-		clear(theirs[8:12]) // the process
+		clear(theirs[8:12]) // the process ID
 		clear(b[8:12])
 		if !bytes.Equal(b, theirs) {
 			i := 0
@@ -224,7 +224,7 @@ func TestInteropCalls(t *testing.T) {
 	}
 }
 
-// TestInteropRandomImports makes random calls with C and with this package. The archives have the
+// TestInteropRandomImports makes random calls with C and with this package, which must write the
 // same bytes.
 func TestInteropRandomImports(t *testing.T) {
 	pcptest.Need(t, "pmlogcheck", "gcc", "pcp/import.h", "-lpcp_import")
@@ -266,7 +266,7 @@ func randomCalls(r *rand.Rand, version int) []string {
 			instances++
 		case k < 75:
 			text := []string{fmt.Sprint(n), " 7", "1.5", "text"}[r.IntN(4)]
-			if instance != "" { // C is of two minds about metrics of which one instance has a bad value
+			if instance != "" { // C is inconsistent when one instance of a metric has a bad value
 				text = fmt.Sprint(n)
 			}
 			calls = append(calls, fmt.Sprintf("put\t%s\t%s\t%s", metric, instance, text))
@@ -279,7 +279,7 @@ func randomCalls(r *rand.Rand, version int) []string {
 			calls = append(calls, "put\tm.always\t\t1", fmt.Sprintf("write\t%d\t%d", now, n))
 		case k < 95:
 			now += 2
-			least = now // C would let times go back behind the mark
+			least = now // C would accept times before the mark
 			calls = append(calls, "mark")
 		case k < 98:
 			kind := r.IntN(2)

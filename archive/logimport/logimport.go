@@ -20,14 +20,14 @@ type Importer struct {
 	w       *archive.Writer
 	metrics []*metric
 	byName  map[string]*metric
-	below   map[string]string // for each name above metrics, one of them
+	below   map[string]string // for each prefix of metric names, a metric with it
 	byPMID  map[pdu.PMID]*metric
 	indoms  map[pdu.InDom]*indom
 
-	round   uint64    // of values, from one Write to the next
-	touched []*metric // those with values, in the order of the first ones
+	round   uint64    // number of the record that values are put for
+	touched []*metric // metrics with values, in the order of their first Put
 	sets    pdu.ResultWriter
-	last    time.Time // of values that were written
+	last    time.Time // time of the last data record
 	meta    metadata
 }
 
@@ -36,9 +36,9 @@ type metric struct {
 	archive.Metric
 	in     *indom // nil if it is singular
 	cells  map[pdu.InstID]*cell
-	round  uint64 // in which it got values last
+	round  uint64 // of its last values
 	values []value
-	bad    pdu.Error // why it has none
+	bad    pdu.Error // the error that replaces its values
 	known  bool      // the archive has its descriptor
 }
 
@@ -47,7 +47,7 @@ type cell struct {
 	im    *Importer
 	m     *metric
 	inst  pdu.InstID
-	round uint64 // in which it got a value last
+	round uint64 // of its last value
 }
 
 type value struct {
@@ -55,12 +55,12 @@ type value struct {
 	atom pdu.Atom
 }
 
-// An indom is the instances of a domain so far.
+// An indom is an instance domain with the instances added so far.
 type indom struct {
 	id     pdu.InDom
 	all    []pdu.Instance // ascending
 	byName map[string]pdu.InstID
-	known  int // how many of them the archive has
+	known  int // len(all) when the archive last got them
 }
 
 // New starts an archive. The first Write creates its files. Errors are those of
@@ -84,7 +84,9 @@ func (im *Importer) create(base string, o archive.WriterOptions) error {
 }
 
 // Next closes the archive and begins another one with the same metrics, instances, handles and help
-// texts. If it cannot begin the new archive, the old one remains open.
+// texts. Values that were not written are lost; labels that were not written go to the new archive.
+// If Next cannot create it, the old archive remains open. An error in closing the old archive is
+// returned too, and the new one is then open.
 func (im *Importer) Next(base string, o archive.WriterOptions) error {
 	old := im.w
 	if err := im.create(base, o); err != nil {
@@ -105,14 +107,14 @@ func (im *Importer) Next(base string, o archive.WriterOptions) error {
 // pmiEnd(3).
 func (im *Importer) Close() error { return im.w.Close() }
 
-// Writer returns the Writer of the archive, for its state and for records that im has no method
-// for. The checks of im do not see such records.
+// Writer returns the Writer of the current archive, for its state and for kinds of records that im
+// cannot write. Such records bypass the checks of im.
 func (im *Importer) Writer() *archive.Writer { return im.w }
 
-// AddMetric adds a metric and returns its PMID. For the PMID NoPMID or 0 it chooses a free one in
-// Domain. It returns an [Error] for an invalid type or semantics, a PMID in use, and an invalid
-// name: one above or below another metric is invalid, because no reader could reach both. A name in
-// use is ErrDupMetricName. AddMetric is the counterpart of pmiAddMetric(3).
+// AddMetric adds a metric and returns its PMID. If d.PMID is NoPMID or 0, the PMID is in Domain and
+// numbered like the metric. It returns an [Error] for an invalid type or semantics, a PMID in use,
+// and an invalid name. A name above or below another metric is invalid, because no reader could
+// reach both. A name in use is ErrDupMetricName. AddMetric is the counterpart of pmiAddMetric(3).
 func (im *Importer) AddMetric(name string, d pdu.Desc) (pdu.PMID, error) {
 	if d.PMID == pdu.NoPMID || d.PMID == 0 {
 		n := len(im.metrics) + 1
@@ -151,10 +153,10 @@ func (im *Importer) AddMetric(name string, d pdu.Desc) (pdu.PMID, error) {
 	return d.PMID, nil
 }
 
-// validName reports whether a metric can have a name: components with dots between them, each a
-// letter, then letters, digits and "_".
+// validName reports whether name consists of components separated by dots, each a letter followed
+// by letters, digits and "_".
 func validName(name string) bool {
-	first := true // of a component
+	first := true // at the start of a component
 	for i := range len(name) {
 		c := name[i]
 		if !scan.IsLetter(c) && (first || c != '.' && c != '_' && !scan.IsDigit(c)) {
@@ -165,7 +167,7 @@ func validName(name string) bool {
 	return !first
 }
 
-// indom is a domain, a new one if it is not known.
+// indom returns the domain id, which it adds if necessary.
 func (im *Importer) indom(id pdu.InDom) *indom {
 	d := im.indoms[id]
 	if d == nil {
@@ -175,9 +177,10 @@ func (im *Importer) indom(id pdu.InDom) *indom {
 	return d
 }
 
-// AddInstance adds an instance to a domain. Names must differ up to the first blank: otherwise the
-// error is ErrDupInstName. It is an [Error] for an identifier in use, pdu.ErrInDom for NoInDom and
-// pdu.ErrInst for a negative identifier. AddInstance is the counterpart of pmiAddInstance(3).
+// AddInstance adds an instance to a domain. Names must differ in the part that ends with the first
+// blank; otherwise the error is ErrDupInstName. Other errors are an [Error] for an identifier in
+// use, pdu.ErrInDom for NoInDom, and pdu.ErrInst for a negative identifier or a name with a NUL.
+// AddInstance is the counterpart of pmiAddInstance(3).
 func (im *Importer) AddInstance(id pdu.InDom, name string, inst pdu.InstID) error {
 	switch {
 	case id == pdu.NoInDom:
@@ -208,7 +211,7 @@ func instanceKey(name string) string {
 	return name
 }
 
-// find finds an instance of a metric by names.
+// find returns the cell of a metric and an instance, by their names.
 func (im *Importer) find(name, instance string) (*cell, error) {
 	m := im.byName[name]
 	inst := pdu.NoInst
@@ -235,7 +238,7 @@ func (im *Importer) find(name, instance string) (*cell, error) {
 	return c, nil
 }
 
-// put adds a value, or bad, the error that the metric has in place of values.
+// put adds a value. If bad is not nil, it replaces all values of the metric.
 func (c *cell) put(a pdu.Atom, bad error) error {
 	im, m := c.im, c.m
 	if c.round == im.round {
@@ -267,8 +270,8 @@ func (im *Importer) drop() {
 // of an aggregate or of events must not change before Write. Errors are pdu.ErrName, an [Error] if
 // instance does not fit a singular or a non-singular metric, pdu.ErrInDom if no instances were
 // added yet, pdu.ErrInst, and ErrDupValue. A value of another type than the metric's is
-// pdu.ErrConv; the archive then has this error for the metric in place of all its values of that
-// time.
+// pdu.ErrConv. The next record then has this error in place of all values of the metric, and
+// further values for it fail likewise.
 func (im *Importer) Put(name, instance string, a pdu.Atom) error {
 	c, err := im.find(name, instance)
 	if err != nil {
@@ -278,8 +281,9 @@ func (im *Importer) Put(name, instance string, a pdu.Atom) error {
 }
 
 // PutText is like Put for a value as text: a decimal integer or a number as strtod(3) accepts it,
-// within the range of the type, with nothing after it. PutText is the counterpart of
-// pmiPutValue(3).
+// within the range of the type, with nothing after it. A metric of type string has text as its
+// value. The error for any other text or type is that of Put for a wrong type. PutText is the
+// counterpart of pmiPutValue(3).
 func (im *Importer) PutText(name, instance, text string) error {
 	c, err := im.find(name, instance)
 	if err != nil {
@@ -300,10 +304,10 @@ func (c *cell) text(text string) error {
 	return c.put(a, err)
 }
 
-// Write writes the values put since the last Write, with new metrics and instances, and then help
-// texts and labels. Errors are ErrNoData if there is nothing to write, an [Error] for a time before
-// that of the last record, and those of archive.Writer. After the last two the values are kept.
-// Write is the counterpart of pmiWrite(3).
+// Write writes new metrics and instances, a record with the values put since the last Write, and
+// then help texts and labels. Errors are ErrNoData if there is nothing to write, an [Error] for a
+// time before that of the last record, and those of archive.Writer. If the record was not written,
+// its values are kept. Write is the counterpart of pmiWrite(3).
 func (im *Importer) Write(t time.Time) error {
 	switch {
 	case len(im.touched) == 0 && im.meta.empty():
@@ -331,11 +335,11 @@ func (im *Importer) Write(t time.Time) error {
 		return nil
 	}
 	err := im.writeMeta(t)
-	_ = im.w.Flush() // what fails goes with the next values
+	_ = im.w.Flush() // on failure, Flush is tried again after the next values
 	return err
 }
 
-// describe writes what the archive does not know yet of a metric.
+// describe writes the metric and its instances, unless the archive has them.
 func (im *Importer) describe(m *metric, t time.Time) error {
 	if !m.known {
 		if err := im.w.WriteMetric(m.Metric); err != nil {
@@ -346,11 +350,10 @@ func (im *Importer) describe(m *metric, t time.Time) error {
 	return im.describeInDom(m.in, t)
 }
 
-// isNew reports whether there are instances that the archive does not have, in a domain that may be
-// nil.
+// isNew reports whether d has instances that the archive does not have. It is false for a nil d.
 func (d *indom) isNew() bool { return d != nil && d.known < len(d.all) }
 
-// describeInDom writes the instances of a domain, if the archive does not know them all.
+// describeInDom writes the instances of a domain, unless the archive has them all.
 func (im *Importer) describeInDom(d *indom, t time.Time) error {
 	if !d.isNew() {
 		return nil
@@ -362,7 +365,7 @@ func (im *Importer) describeInDom(d *indom, t time.Time) error {
 	return nil
 }
 
-// appendTo adds the values of a metric, by instance.
+// appendTo adds the values of a metric, sorted by instance.
 func (m *metric) appendTo(s *pdu.ResultWriter) {
 	s.Begin(m.PMID)
 	if m.bad != 0 {
@@ -402,9 +405,9 @@ func (im *Importer) PutResult(r *pdu.Result) error {
 	return nil
 }
 
-// PutMark writes a mark a millisecond after the last data record. It says that the next record does
-// not continue the last one. Before the first record PutMark does nothing. It is the counterpart of
-// pmiPutMark(3).
+// PutMark writes a mark a millisecond after the last data record. A mark says that the next record
+// does not continue the last one. Before the first record PutMark does nothing. It is the
+// counterpart of pmiPutMark(3).
 func (im *Importer) PutMark() error {
 	if im.last.IsZero() {
 		return nil

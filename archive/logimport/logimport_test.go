@@ -59,7 +59,7 @@ func texts(t testing.TB, base string) []string {
 			for inst, a := range set.All(d.Type) {
 				text := a.String()
 				if v, err := pdu.As[float64](a); err == nil && d.Type == pdu.TypeDouble {
-					text = fmt.Sprint(v) // in full
+					text = fmt.Sprint(v) // with all digits
 				}
 				line += fmt.Sprint(" ", inst, "=", text)
 			}
@@ -85,8 +85,8 @@ func check(t *testing.T, got []string, want ...string) {
 // base returns the base name of an archive that has files.
 func base(im *logimport.Importer) string { return strings.TrimSuffix(im.Writer().Paths()[0], ".meta") }
 
-// TestInstances adds instances in several orders. They keep their names, and values are in the
-// order of instances.
+// TestInstances checks that instances added in any order keep their names, and that values are
+// sorted by instance.
 func TestInstances(t *testing.T) {
 	for _, version := range []int{2, 3} {
 		im := begun(t, version)
@@ -178,7 +178,8 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// TestTexts checks that texts are converted as by strtod and strtol, within the range of the type.
+// TestTexts checks that PutText converts numbers like strtod and strtol, within the range of the
+// type.
 func TestTexts(t *testing.T) {
 	const no = "Impossible value or scale conversion"
 	for _, test := range []struct{ text, i32, u32, i64, u64, double string }{

@@ -11,13 +11,13 @@ import (
 
 // metadata is the help texts and labels of an Importer.
 type metadata struct {
-	texts   []archive.TextRecord // all of them
+	texts   []archive.TextRecord // all, of this and earlier archives
 	known   int                  // how many of them the archive has
 	seen    map[archive.TextRecord]bool
 	pending []*labels // that the archive does not have
 }
 
-// labels are those of one identifier, by name.
+// labels are the labels of one identifier.
 type labels struct {
 	class  pdu.LabelClass
 	ident  uint32
@@ -27,7 +27,7 @@ type labels struct {
 
 func (m *metadata) empty() bool { return m.known == len(m.texts) && len(m.pending) == 0 }
 
-// again makes all help texts pending for another archive.
+// again makes all help texts pending, for a new archive.
 func (m *metadata) again() { m.known = 0 }
 
 // PutHelp adds a help text for the next Write. kind combines pdu.TextOneLine or pdu.TextHelp with
@@ -60,8 +60,8 @@ func (im *Importer) PutHelp(kind pdu.TextKind, ident uint32, text string) error 
 
 // PutLabel adds a label for the next Write, and replaces one of the same name. pdu.LabelClass says
 // what ident means for the class; inst counts for pdu.LabelInstances. encoding/json encodes the
-// value. The labels of one identifier that are written together replace all earlier ones. An
-// invalid argument is an [Error], also an empty name and the values "" and nil. PutLabel is the
+// value. The labels of one identifier that are written together replace all earlier ones. Invalid
+// arguments are an [Error]; an empty name and the values "" and nil are invalid. PutLabel is the
 // counterpart of pmiPutLabel(3), whose values are texts.
 func (im *Importer) PutLabel(class pdu.LabelClass, ident uint32, inst pdu.InstID, name string, value any) error {
 	switch class {
@@ -100,7 +100,7 @@ func (im *Importer) PutLabel(class pdu.LabelClass, ident uint32, inst pdu.InstID
 	return nil
 }
 
-// labels are those of an identifier that are pending, or new ones.
+// labels returns the pending labels of an identifier, or an empty set.
 func (m *metadata) labels(class pdu.LabelClass, ident uint32, inst pdu.InstID) *labels {
 	for _, l := range m.pending {
 		if l.class == class && l.ident == ident && l.inst == inst {
@@ -110,8 +110,8 @@ func (m *metadata) labels(class pdu.LabelClass, ident uint32, inst pdu.InstID) *
 	return &labels{class, ident, inst, map[string]any{}}
 }
 
-// writeMeta writes the help texts and labels that the archive does not have, after the data record
-// of a time, each after the metric or domain that it is of. Before the first record they wait.
+// writeMeta writes the pending help texts and labels after the data record of time t, each after
+// its metric or domain. It writes nothing before the first record.
 func (im *Importer) writeMeta(t time.Time) error {
 	m := &im.meta
 	if m.empty() || im.w.Last().IsZero() {
@@ -153,8 +153,7 @@ func (im *Importer) writeMeta(t time.Time) error {
 	return im.indexIf(described, t)
 }
 
-// indexIf writes an entry of the index after metrics or domains that came with texts or labels, and
-// not with values.
+// indexIf writes an index entry if texts or labels brought new metrics or domains.
 func (im *Importer) indexIf(described bool, t time.Time) error {
 	if !described {
 		return nil
@@ -162,8 +161,8 @@ func (im *Importer) indexIf(described bool, t time.Time) error {
 	return im.w.FlushIndex(t)
 }
 
-// describeIdent writes what the archive does not know yet of a metric or domain that gets texts or
-// labels, and reports whether there was anything.
+// describeIdent writes the metric or domain of a text or label, unless the archive has it, and
+// reports whether it wrote anything.
 func (im *Importer) describeIdent(isMetric, isInDom bool, ident uint32, t time.Time) (wrote bool, err error) {
 	switch {
 	case isMetric:

@@ -7,8 +7,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// parse converts a text to a value of a type. The error is pdu.ErrConv for an invalid text and for
-// a number out of range.
+// parse converts text to a value of type t. The error is always pdu.ErrConv.
 func parse(text string, t pdu.Type) (pdu.Atom, error) {
 	if t == pdu.TypeString {
 		return pdu.String(text), nil
@@ -60,10 +59,10 @@ func bits(t pdu.Type) int {
 
 // parseFloat parses a number like strtod(3), except that it rejects NaNs with a payload.
 func parseFloat(s string, bits int) (float64, error) {
-	if strings.IndexByte(s, '_') >= 0 { // which Go allows
+	if strings.IndexByte(s, '_') >= 0 { // allowed in Go, not in C
 		return 0, strconv.ErrSyntax
 	}
-	if i := strings.IndexAny(s, "xX"); i >= 0 && !strings.ContainsAny(s, "pP") { // an exponent, which C does not ask for
+	if i := strings.IndexAny(s, "xX"); i >= 0 && !strings.ContainsAny(s, "pP") { // Go requires an exponent
 		s += "p0"
 	}
 	return strconv.ParseFloat(s, bits)
