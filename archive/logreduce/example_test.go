@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// This example writes values at half seconds.
+// This example writes values every half second.
 func ExampleOptions_Reduce() {
 	dir, err := os.MkdirTemp("", "archives")
 	if err != nil {

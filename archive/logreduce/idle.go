@@ -8,18 +8,18 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// These constants limit the work by the number of input records, for any span of time.
+// These constants bound the work by the number of input records, however long the archive is.
 const (
-	maxSilent     = 1000 // consecutive intervals without a record and without anything to write
-	idlePerRecord = 100  // intervals without a record, for each record, beside maxIdle
+	maxSilent     = 1000 // consecutive intervals without an input record, before any are skipped
+	idlePerRecord = 100  // intervals without a record that each input record adds to maxIdle
 )
 
-// maxIdle is the number of intervals without a record that any input may have. Tests set it lower.
+// maxIdle is the number of intervals without a record for any input. Tests set it lower.
 var maxIdle = 250_000
 
-// skip is called after an interval without a record of the input. After many such intervals it
-// moves to the interval of the next record. The intervals in between would be like this one.
-// written reports whether this interval wrote anything, such as metrics without values.
+// skip is called after an interval without an input record. After many such intervals it moves to
+// the interval of the next record, since those in between would be like this one. written says
+// whether this interval wrote anything, such as metrics without values.
 func (r *reducer) skip(ctx context.Context, t time.Time, written bool) error {
 	r.idle++
 	r.allIdle++
@@ -30,8 +30,8 @@ func (r *reducer) skip(ctx context.Context, t time.Time, written bool) error {
 	return r.interp.SetMode(ctx, pmapi.ModeInterp, onGrid(t, r.record.Time, r.Interval), r.Interval)
 }
 
-// onGrid is the first of the times t, t+interval, … that is not before next, which is after t, by
-// more than a time.Duration may have.
+// onGrid returns the first of t, t+interval, … that is not before next. next must be after t; the
+// difference may exceed a time.Duration.
 func onGrid(t, next time.Time, interval time.Duration) time.Time {
 	seconds, ns := next.Unix()-t.Unix(), next.Nanosecond()-t.Nanosecond()
 	if ns < 0 {

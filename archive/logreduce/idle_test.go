@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// sparse makes an archive with two records at each time, a second apart. With marks set, a mark
-// follows them.
+// sparse makes an archive with two records, a second apart, at each time. If marks is set, a mark
+// follows each pair.
 func sparse(t *testing.T, marks bool, times ...int64) (base string) {
 	t.Helper()
 	base = filepath.Join(t.TempDir(), "in")
@@ -70,7 +70,7 @@ func TestFarFuture(t *testing.T) {
 	}
 }
 
-// TestFarFutureIdle writes records without values for the intervals between two marks, up to the
+// TestFarFutureIdle checks that intervals between two marks get records without values, up to the
 // limit.
 func TestFarFutureIdle(t *testing.T) {
 	const most = 20_000

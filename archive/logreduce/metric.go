@@ -16,16 +16,16 @@ import (
 type metric struct {
 	in, out   pdu.Desc
 	instances []instance // ascending by id
-	walk      []int      // the indexes of them in the order of the new archive
-	inPlace   bool       // its floats are not blocks, as in very old archives
+	walk      []int      // indexes of instances, in the order of the new archive
+	inPlace   bool       // its floats are stored in situ, as in very old archives
 }
 
-// An instance is an instance that a metric has at some time.
+// An instance is an instance that a metric has at any time.
 type instance struct {
 	id      pdu.InstID
-	seen    int  // the last time up to which a record had it
-	written bool // a record of the new archive had it
-	value   int  // 1 and its index among the values at hand, else 0
+	seen    int  // interval in which an input record last had it
+	written bool // the new archive has it
+	value   int  // 1 + its index in the current value set, or 0
 }
 
 // describe finds the metrics and writes their descriptors.
@@ -42,11 +42,11 @@ func (r *reducer) describe(ctx context.Context) error {
 	return nil
 }
 
-// recordedDerived is the first cluster of derived metrics that an archive has. Those of contexts,
-// and the metrics of event records, have lower ones.
+// recordedDerived is the first cluster of derived metrics that were recorded. Those that a context
+// defines, and the metrics of event records, have lower clusters.
 const recordedDerived = 2048
 
-// addMetric adds the metric of a name, if it is not there by another name.
+// addMetric adds the metric called name, unless it was added under another name.
 func (r *reducer) addMetric(ctx context.Context, name string) error {
 	ids, err := r.interp.Lookup(ctx, []string{name})
 	if err != nil {
@@ -89,9 +89,9 @@ func (r *reducer) addMetric(ctx context.Context, name string) error {
 	return r.out.WriteMetric(archive.Metric{Desc: m.out, Names: all})
 }
 
-// findInstances finds all instances that a metric ever has. It orders them as the C library does
-// when it interpolates: the library hashes n instances into n lists, prepends each one to its list,
-// and then walks the lists.
+// findInstances finds all instances that a metric has at any time. It orders them as the C library
+// does when it interpolates: the library hashes n instances into n lists, prepends each one to its
+// list, and then walks the lists.
 func (r *reducer) findInstances(ctx context.Context, m *metric) error {
 	all := []pdu.Instance{{ID: pdu.NoInst}}
 	if m.in.InDom != pdu.NoInDom {
@@ -118,7 +118,7 @@ func (r *reducer) findInstances(ctx context.Context, m *metric) error {
 // find returns the index of an instance, or -1 if the metric never has it.
 func (m *metric) find(id pdu.InstID) int {
 	if m.in.InDom == pdu.NoInDom {
-		return 0 // old archives have other numbers there
+		return 0 // old archives have other numbers than NoInst
 	}
 	n, ok := slices.BinarySearchFunc(m.instances, id, func(i instance, id pdu.InstID) int { return cmp.Compare(i.id, id) })
 	if !ok {
@@ -127,7 +127,7 @@ func (m *metric) find(id pdu.InstID) int {
 	return n
 }
 
-// see notes that a record had the values of a set.
+// see marks the instances of set as seen in the interval now.
 func (m *metric) see(set pdu.ValueSet, now int) {
 	m.inPlace = m.in.Type == pdu.TypeFloat && set.Len() > 0 && set.Atom(0, pdu.TypeU32).Type == pdu.TypeU32
 	for n := range set.Len() {
@@ -137,8 +137,8 @@ func (m *metric) see(set pdu.ValueSet, now int) {
 	}
 }
 
-// copy adds to the record the values of a set that belong there. It returns false if the set has
-// values and none of them belongs there.
+// copy adds set to the record. It omits instances that no input record had in the interval now,
+// unless they are new. It returns false if the set has values and all were omitted.
 func (m *metric) copy(to *pdu.ResultWriter, set pdu.ValueSet, now int) bool {
 	if err := set.Err(); err != nil {
 		to.Begin(set.PMID)
@@ -179,7 +179,7 @@ func (m *metric) add(to *pdu.ResultWriter, id pdu.InstID, a pdu.Atom) {
 		v, _ := pdu.As[float32](a)
 		to.Uint32(id, math.Float32bits(v))
 	case m.out.Type == pdu.Type64:
-		v, _ := pdu.As[int64](a) // of a shorter type it cannot fail
+		v, _ := pdu.As[int64](a) // cannot fail for a shorter type
 		to.Int64(id, v)
 	case m.out.Type == pdu.TypeU64:
 		v, _ := pdu.As[uint64](a)
@@ -189,10 +189,9 @@ func (m *metric) add(to *pdu.ResultWriter, id pdu.InstID, a pdu.Atom) {
 	}
 }
 
-// updateInDom records the instances of a domain at a time, if they are not those of the last
-// record.
+// updateInDom writes the instances of domain d at time t, unless they are the ones last written.
 func (r *reducer) updateInDom(ctx context.Context, d pdu.InDom, t time.Time) error {
-	now, err := r.interp.Instances(ctx, d) // of the next time, as in PCP's pmlogreduce
+	now, err := r.interp.Instances(ctx, d) // at the next interval, as in PCP's pmlogreduce
 	if err != nil {
 		return err
 	}

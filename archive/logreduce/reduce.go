@@ -16,54 +16,55 @@ const defaultInterval = 10 * time.Minute
 
 // Options select the records of the new archive.
 type Options struct {
-	// The first record is at Start, and the last one is not after End. The zero times stand for the
-	// start and end of the archive.
+	// The first record is at Start, and the last one is not after End. Zero times mean the start
+	// and end of the archive.
 	Start, End time.Time
-	// Interval is the time between records. 0 means ten minutes.
+	// Interval is the time between records, at least a microsecond. 0 means ten minutes.
 	Interval time.Duration
 	// Samples, if not 0, is the maximum number of records, not counting marks. A negative number
 	// means no records.
 	Samples int
-	// VolumeRecords, if not 0, is the maximum number of records of a volume.
+	// VolumeRecords, if positive, is the maximum number of records per volume, not counting marks.
 	VolumeRecords int
 
-	// Skipped, if not nil, is called for each metric that is left out because of its type.
+	// Skipped, if not nil, is called for each metric that is omitted because of its type.
 	Skipped func(name string, t pdu.Type)
 	// NewVolume, if not nil, is called when a volume other than the first begins, with the time of
 	// its first record.
 	NewVolume func(number int, t time.Time)
 }
 
-// A reducer is the work on one archive.
+// A reducer is the state of one Reduce call.
 type reducer struct {
 	Options
-	interp *pmapi.Context // for the values
-	scan   *pmapi.Context // for the records between two of the new archive
+	interp *pmapi.Context // interpolates the values
+	scan   *pmapi.Context // reads the input records
 	out    *archive.Writer
 
-	metrics []*metric // those of ids
+	metrics []*metric // in the order of ids
 	ids     []pdu.PMID
 	byID    map[pdu.PMID]*metric
-	inDoms  map[pdu.InDom][]pdu.Instance // as they were written last
+	inDoms  map[pdu.InDom][]pdu.Instance // as last written
 
 	sets    pdu.ResultWriter
 	record  pdu.Result // of scan
-	ahead   bool       // record is later than what was wanted
-	scanned error      // the end of scan
-	now     int        // how many times there were
+	ahead   bool       // record is later than the current interval
+	scanned error      // the error that ended scan
+	now     int        // number of the current interval
 	total   int        // records
 	volume  int
-	seen    int   // records of the input
-	idle    int   // intervals since then
-	allIdle int   // and in all
+	seen    int   // input records
+	idle    int   // intervals since the last input record
+	allIdle int   // intervals without an input record, in all
 	written int   // records in the volume
-	indexAt int64 // how long a volume is when the index gets its next entry
-	changed bool  // there are new records of instance domains
+	indexAt int64 // size of the volume at which it gets the next index entry
+	changed bool  // instance domains were written since the last index entry
 }
 
-// Reduce writes a smaller archive with values of the archive that pc has open. It works on copies
-// of pc. Each record has the metrics with a value since the record before, and the errors of the
-// other metrics. Marks are copied.
+// Reduce writes a smaller archive, with base name output, of the archive that pc has open. It works
+// on duplicates of pc and leaves pc unchanged. Each record has the instances that the input
+// recorded since the record before, and the metrics that have an error or no values. Marks are
+// copied.
 //
 // Errors of reading are *pmapi.OpError. Errors of writing are *archive.Error, with fs.ErrExist if
 // the archive already exists. After an error, the output is a valid archive of the records written
@@ -164,8 +165,8 @@ func (r *reducer) run(ctx context.Context) error {
 	return err
 }
 
-// scanStart is where to begin looking at records: to find out how very old archives have floats, at
-// their start.
+// scanStart returns the time of the first input record to read. That is the start of an archive of
+// version 2 with floats, to learn how it encodes them.
 func (r *reducer) scanStart() time.Time {
 	label, err := r.scan.ArchiveLabel()
 	for _, m := range r.metrics {
@@ -213,7 +214,7 @@ func (r *reducer) write(ctx context.Context, values *pdu.Result) error {
 const indexEvery = 100_000
 
 // index writes an index entry for the last record if it begins a volume, if it has new instances,
-// or if the volume has grown by indexEvery since the last such entry.
+// or if the volume has grown by indexEvery.
 func (r *reducer) index(begins bool) error {
 	last, end := r.out.Place()
 	grown := end.Data > max(r.indexAt, indexEvery)

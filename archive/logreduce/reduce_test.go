@@ -124,8 +124,8 @@ func reduce(t testing.TB, o logreduce.Options, in string) (out string, err error
 }
 
 // wanted is the reduced first minute in steps of 12.5 seconds. At 37.5 seconds no metric has a
-// value, because nothing has been recorded since the mark. Metric 4, the text, lacks a value at 50
-// seconds too, because it is recorded only once.
+// value, because nothing has been recorded since the mark. Metric 4, the text, has no value at 50
+// seconds either, because it is recorded only once.
 const wanted = `0s: 4 "6.1"; 3 0.000000e+00; 2 0; 1 [2] 2000 [1] 1000;
 12.5s: 3 3.000000e+00; 2 1250; 1 [2] 2125 [1] 1125;
 25s: 3 6.250000e+00; 2 2500; 1 [1] 1250;
@@ -164,7 +164,7 @@ func TestReduce(t *testing.T) {
 	}
 }
 
-// TestReduceNanoseconds starts at the first record of an archive whose times have nanoseconds.
+// TestReduceNanoseconds reduces an archive whose times have nanoseconds.
 func TestReduceNanoseconds(t *testing.T) {
 	in := filepath.Join(t.TempDir(), "in")
 	im, err := logimport.New(in, archive.WriterOptions{Label: archive.Label{Version: 3, Host: "web1", TimeZone: "UTC"}})
@@ -256,8 +256,8 @@ func TestReduceOptions(t *testing.T) {
 	}
 }
 
-// TestReduceNothing checks that an archive without any record has files with only their labels, as
-// with PCP's pmlogreduce.
+// TestReduceNothing checks that a reduction to no records still writes all three files, as PCP's
+// pmlogreduce does.
 func TestReduceNothing(t *testing.T) {
 	out, err := reduce(t, logreduce.Options{Samples: -1}, record(t, 2))
 	if err != nil {

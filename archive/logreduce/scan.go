@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// scanTo reads the records of the archive up to a time and notes their metrics. It copies marks to
+// scanTo reads the input records up to time t and marks their instances as seen. It copies marks to
 // the new archive.
 func (r *reducer) scanTo(ctx context.Context, t time.Time) error {
 	for r.scanned == nil {
