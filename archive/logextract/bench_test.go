@@ -15,7 +15,7 @@ import (
 
 var benchRecords = flag.Int("records", 500, "how many `records` of 52 kB each of three archives has in benchmarks")
 
-// benchArchives makes archives of 2000 counters in each record: half of them of instances.
+// benchArchives makes archives with 2000 counters in each record, half of them with instances.
 func benchArchives(b *testing.B) (paths []string, bytes int64) {
 	for i := range 3 {
 		base := filepath.Join(b.TempDir(), "in")
@@ -69,9 +69,8 @@ func benchArchives(b *testing.B) (paths []string, bytes int64) {
 	return paths, bytes
 }
 
-// BenchmarkMerge merges three archives, and takes some metrics out of them. Where there is PCP, its
-// pmlogextract does the same, in turn with ours, and the metric x-of-C says how many times as fast
-// ours is:
+// BenchmarkMerge merges three archives, and takes some metrics out of them. If PCP is installed,
+// its pmlogextract does the same in alternation, and the metric x-of-C is our speed relative to it:
 //
 //	go test ./archive/logextract -run - -bench . -records 5000
 func BenchmarkMerge(b *testing.B) {
@@ -113,7 +112,7 @@ func BenchmarkMerge(b *testing.B) {
 				}
 				ours += time.Since(start)
 				b.StopTimer()
-				os.RemoveAll(dir) // three times the archives would be much
+				os.RemoveAll(dir) // to limit disk space
 				b.StartTimer()
 			}
 			if c > 0 {

@@ -11,10 +11,10 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// epoch is when the archives of tests start.
+// epoch is the start of the archives of tests.
 var epoch = time.Unix(1_700_000_000, 0)
 
-// at is a time after epoch, in seconds.
+// at returns the time that is seconds after epoch.
 func at(seconds float64) time.Time {
 	return epoch.Add(time.Duration(seconds*1e6) * time.Microsecond)
 }
@@ -54,7 +54,7 @@ func (b *builder) check(err error) {
 	}
 }
 
-// instances records instances of the domain, by their numbers.
+// instances records the instances ids of the domain.
 func (b *builder) instances(t time.Time, ids ...pdu.InstID) {
 	b.t.Helper()
 	var list []pdu.Instance
@@ -72,7 +72,7 @@ func (b *builder) labels(t time.Time, value string) {
 	b.check(b.WriteLabels(archive.LabelRecord{Time: t, Class: pdu.LabelContext, Ident: 0xffffffff, Sets: []pdu.LabelSet{set}}))
 }
 
-// values records values of all metrics, those of instances being their numbers.
+// values records values of all metrics. The value of an instance is its ID.
 func (b *builder) values(t time.Time, n uint32, ids ...pdu.InstID) {
 	b.t.Helper()
 	w := pdu.ResultWriter{Time: t}
@@ -87,7 +87,7 @@ func (b *builder) values(t time.Time, n uint32, ids ...pdu.InstID) {
 	b.check(b.WriteSets(&w))
 }
 
-// simple makes an archive of some records, one each second from a time on.
+// simple makes an archive with a record each second, starting at from.
 func simple(t testing.TB, base string, from float64, records int) {
 	t.Helper()
 	b := build(t, base, 3)
@@ -98,7 +98,7 @@ func simple(t testing.TB, base string, from float64, records int) {
 	b.check(b.Close())
 }
 
-// names are paths of archives in a directory of the test.
+// names returns paths of archives in a directory of the test.
 func names(t testing.TB, names ...string) []string {
 	dir := t.TempDir()
 	paths := make([]string, len(names))
@@ -108,7 +108,7 @@ func names(t testing.TB, names ...string) []string {
 	return paths
 }
 
-// dump is all data records of an archive in words, marks as "mark".
+// dump returns all data records of an archive as text, marks as "mark".
 func dump(t testing.TB, base string) (lines []string) {
 	t.Helper()
 	set, err := archive.Open(t.Context(), base)

@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// maxConfig is how many bytes a configuration may have.
+// maxConfig is the maximum size of a configuration in bytes.
 const maxConfig = 16 << 20
 
 // A SyntaxError is an error in a configuration.
@@ -21,14 +21,14 @@ type SyntaxError struct {
 func (e *SyntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Text) }
 
 // ParseConfig reads a configuration of pmlogextract(1): names of metrics, or of nodes of the name
-// space above them, with blanks, newlines or commas between. A name may have instances after it, in
+// space above them, separated by blanks, newlines or commas. Instances may follow a name in
 // brackets:
 //
 //	disk.dev.read ["sda" "sdb"]   # by name
 //	sample.bin [100, 200], proc   # by number
 //
-// If a metric is listed twice, the first entry counts. With an error, ParseConfig returns the
-// metrics before it. The error is a *SyntaxError or an error of r.
+// If a metric is listed twice, the first entry counts. With a *SyntaxError, ParseConfig also
+// returns the metrics before it. Other errors are those of r, and an error for more than 16 MiB.
 func ParseConfig(r io.Reader) ([]Metric, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxConfig+1))
 	if err != nil {
@@ -89,14 +89,14 @@ func (p *parser) instances() (list []Instance, err error) {
 			list = append(list, Instance{Name: t.text})
 		case number:
 			n, _, _ := scan.Int(t.text)
-			list = append(list, Instance{ID: pdu.InstID(int32(n))}) // cut off, as by atoi(3)
+			list = append(list, Instance{ID: pdu.InstID(int32(n))}) // truncated, as by atoi(3)
 		default:
 			return nil, p.syntaxError()
 		}
 	}
 }
 
-// A kind is the kind of a token. That of a single character is the character.
+// A kind is the kind of a token: one of these constants, or the character of a one-character token.
 type kind int
 
 const (
@@ -111,7 +111,7 @@ type token struct {
 	text string
 }
 
-// A parser cuts a configuration into tokens.
+// A parser splits a configuration into tokens.
 type parser struct {
 	text []byte
 	line int
@@ -119,7 +119,7 @@ type parser struct {
 
 func (p *parser) syntaxError() error { return &SyntaxError{p.line, "syntax error"} }
 
-// next is the next token.
+// next returns the next token.
 func (p *parser) next() (token, error) {
 	p.skip()
 	if len(p.text) == 0 {
@@ -165,7 +165,7 @@ func (p *parser) skip() {
 	}
 }
 
-// take takes a token of characters of a class.
+// take returns a token of the first character and those after it that in accepts.
 func (p *parser) take(k kind, in func(byte) bool) token {
 	n := 1
 	for n < len(p.text) && in(p.text[n]) {

@@ -51,7 +51,8 @@ func TestParseConfig(t *testing.T) {
 	}
 }
 
-// FuzzParseConfig checks that a parsed configuration, written and parsed again, stays the same.
+// FuzzParseConfig checks that a parsed configuration stays the same when it is written and parsed
+// again.
 func FuzzParseConfig(f *testing.F) {
 	for _, seed := range []string{"", "a.b", "a[1, \"x y\" 'z' w]\nb # c\n,d", "a[", "a[\"\"]", "9", "a\x00", "a['\"']"} {
 		f.Add(seed)

@@ -9,24 +9,24 @@ import (
 )
 
 var (
-	// ErrEmpty says that no input has data.
+	// ErrEmpty means that no input has data.
 	ErrEmpty = errors.New("all input archives are empty")
-	// ErrNoRecords is the error of a window or selection without any record.
+	// ErrNoRecords means that no record is within the window and the selection.
 	ErrNoRecords = errors.New("no qualifying records found")
 )
 
-// An InputError reports a problem with one input. As a warning, the input or the rest of it is
-// skipped.
+// An InputError reports a problem with one input. If it is a warning, the input or the rest of it
+// is skipped.
 type InputError struct {
-	// Op is what failed: "open" the input, where the error pdu.ErrNoData means an input without
-	// data; find its "end", the last complete record; or "read" a record. An error of "read" is a
-	// malformed record, or pdu.ErrLabel for a volume of another archive.
+	// Op is what failed: "open", "end" or "read". "open" with pdu.ErrNoData means an input without
+	// data. "end" is the search for the last complete record. "read" means a malformed record or,
+	// with pdu.ErrLabel, a volume of another archive.
 	Op      string
 	Archive string
-	Err     error // of "read", an *archive.Error with the offset
+	Err     error // for "read", an *archive.Error with the offset
 }
 
-// Error says what is wrong.
+// Error describes the problem.
 func (e *InputError) Error() string {
 	switch {
 	case e.isEmpty():
@@ -48,11 +48,11 @@ func (e *InputError) Unwrap() error { return e.Err }
 // Options.Version. If What is "time zone", it is a warning.
 type MismatchError struct {
 	What          string // "version", "host" or "time zone"
-	Used, Archive string // the inputs that agree and disagree with the output; Used is "" for a version
-	Want, Got     string // what the output and Archive have
+	Used, Archive string // inputs that agree and disagree with the output; Used is "" for "version"
+	Want, Got     string // the values of the output and of Archive
 }
 
-// Error says what is wrong.
+// Error describes the problem.
 func (e *MismatchError) Error() string {
 	of := "the output"
 	if e.Used != "" {
@@ -61,17 +61,17 @@ func (e *MismatchError) Error() string {
 	return fmt.Sprintf("%s of archive %s is %q, that of %s %q", e.What, e.Archive, e.Got, of, e.Want)
 }
 
-// A ConflictError says that the inputs have different metadata. A help text is only a warning: the
-// new one counts. With Options.SkipConflicts all are warnings.
+// A ConflictError says that the inputs have different metadata. For help texts it is only a
+// warning, and the later text is used. With Options.SkipConflicts it is always a warning.
 type ConflictError struct {
 	Subject string // such as "metric disk.dev.read", "metric PMID 60.0.4" or "instance domain 60.1"
-	// What is "PMID", "name", "type", "indom", "semantics" or "units" of a metric, or "one line
-	// text" or "help text" of either.
+	// What is "PMID", "name", "type", "indom", "semantics" or "units" for a metric, and "one line
+	// text" or "help text" for a metric or an instance domain.
 	What     string
 	Old, New string
 }
 
-// Error says what is wrong.
+// Error describes the problem.
 func (e *ConflictError) Error() string {
 	if strings.HasSuffix(e.What, "text") {
 		return fmt.Sprintf("%s %s changed from %q to %q", e.Subject, e.What, e.Old, e.New)
@@ -79,22 +79,22 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("%s: %s changed from %s to %s!", e.Subject, e.What, e.Old, e.New)
 }
 
-// A SkippedError warns of the metrics that are left out after ConflictErrors, in their order.
+// A SkippedError warns of the metrics omitted because of ConflictErrors, in the order of those.
 type SkippedError struct{ IDs []pdu.PMID }
 
-// Error says what is wrong.
+// Error describes the problem.
 func (e *SkippedError) Error() string { return fmt.Sprintf("%d metrics are left out", len(e.IDs)) }
 
-// A SelectError warns of a metric or an instance to keep that no input has.
+// A SelectError warns that no input has a metric or an instance to keep.
 type SelectError struct {
 	Metric Metric
-	// Name is the name of a metric without the instances, or "" if Metric is unknown. Instance is
-	// the unknown instance, or "" if no instance of Metric is left.
+	// Name is the full name of the metric, or "" if Metric is unknown. Instance is the unknown
+	// instance, or "" if the metric has no such instance.
 	Name, Instance string
 	Err            error
 }
 
-// Error says what is wrong.
+// Error describes the problem.
 func (e *SelectError) Error() string {
 	switch {
 	case e.Name == "":
@@ -105,5 +105,5 @@ func (e *SelectError) Error() string {
 	return fmt.Sprintf("instance %q is not defined for the metric %q", e.Instance, e.Name)
 }
 
-// Unwrap returns the cause, for an instance pdu.ErrInst.
+// Unwrap returns the cause: pdu.ErrInst for an instance.
 func (e *SelectError) Unwrap() error { return e.Err }

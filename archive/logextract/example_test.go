@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Two archives of a logger that was started again become one.
+// This example merges two archives of a logger that was restarted.
 func ExampleOptions_Run() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {

@@ -16,20 +16,20 @@ import (
 )
 
 // A Job is an extraction with its inputs open, for programs that look at them before it runs;
-// others use Options.Run. The methods come in the order Open, Select, Create, Run, Close. One
+// others use Options.Run. Call Open, Select, Create, Run and Close in this order. A Job is for one
 // goroutine at a time.
 type Job struct {
 	Options // may be changed until Run
 
-	inputs []*input  // that have data
-	last   time.Time // zero if it is not known
+	inputs []*input  // inputs that have data
+	last   time.Time // end of the latest input
 	picks  map[pdu.PMID]*pick
 	output string
 	label  archive.Label
-	begun  bool // whether there are files of the output
+	begun  bool // the output has records
 }
 
-// An input is one of the archives that are read.
+// An input is an input archive.
 type input struct {
 	name  string
 	set   *archive.Set
@@ -39,18 +39,18 @@ type input struct {
 
 	state   inputState
 	rec     archive.Record // pending
-	time    time.Time      // of what is pending
-	read    time.Time      // of the last record that was read
+	time    time.Time      // of the pending record or mark
+	read    time.Time      // time of the last record read
 	session session
 
 	shape shape  // of rec
-	buf   []byte // of rec, if it is not as it was read
+	buf   []byte // of rec, if it was repacked
 }
 
-// Open opens the inputs. One without data is skipped with a warning; if all are, the error is
-// ErrEmpty. Other errors are *InputError. If a name stands for several archives, these
-// are warnings: an archive that cannot be opened is skipped, and one without an end is read up to
-// its damage.
+// Open opens the inputs. An input without data is skipped with a warning; if no input has data, the
+// error is ErrEmpty. Other errors are *InputError. If a name stands for several archives, these
+// errors are warnings: an archive that cannot be opened is skipped, and one whose end cannot be
+// found is read up to its damage.
 func (o Options) Open(ctx context.Context, names []string) (*Job, error) {
 	j := &Job{Options: o}
 	for _, name := range names {
@@ -87,8 +87,8 @@ func (j *Job) open(ctx context.Context, name string) error {
 	return nil
 }
 
-// openOne opens one archive. If it has no end, or a damaged index, that is an error, or a warning
-// if mayBeDamaged. An empty index is always a warning, because the archive need not be empty.
+// openOne opens one archive. A missing end or a damaged index is an error, or a warning if
+// mayBeDamaged is set. An empty index is always a warning, because the archive may have data.
 func (j *Job) openOne(ctx context.Context, name string, mayBeDamaged bool) error {
 	set, err := archive.Open(ctx, name)
 	if e, ok := errors.AsType[*archive.Error](err); ok && isIndex(e.File) && (mayBeDamaged || errors.Is(err, pdu.ErrNoData)) {
@@ -134,7 +134,7 @@ func (j *Job) warn(err error) {
 	}
 }
 
-// Close closes the inputs. With Desperate it leaves files for an output that has come to nothing.
+// Close closes the inputs. With Desperate it also creates the files of an output without records.
 func (j *Job) Close() error {
 	var errs []error
 	for _, in := range j.inputs {
@@ -147,7 +147,8 @@ func (j *Job) Close() error {
 	return errors.Join(errs...)
 }
 
-// leaveFiles makes the files of an archive without records: labels, if there is one.
+// leaveFiles creates the files of an archive without records. They have labels if Create made one,
+// or are empty.
 func (j *Job) leaveFiles() error {
 	var errs []error
 	for volume, suffix := range map[int]string{archive.VolumeIndex: ".index", archive.VolumeMeta: ".meta", 0: ".0"} {
@@ -161,12 +162,11 @@ func (j *Job) leaveFiles() error {
 	return errors.Join(errs...)
 }
 
-// Label is the label of an input whose host and time zone the output has: the first one, or the
-// last one for the zone.
+// Label returns the label of the first input.
 func (j *Job) Label() archive.Label { return j.inputs[0].label }
 
-// Bounds returns the start and the end of the first input. pmlogextract(1) relates times in its
-// options to them.
+// Bounds returns the start and the end of the first input. The time options of pmlogextract(1) are
+// relative to them.
 func (j *Job) Bounds() (start, end time.Time) { return j.inputs[0].label.Start, j.inputs[0].end }
 
 // Create checks that the output can be written: the archive must not exist (fs.ErrExist), and the

@@ -19,8 +19,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// run runs an extraction into another archive of the directory of the first input, and returns its
-// base name.
+// run runs an extraction into the directory of the first input, and returns the base name of the
+// output.
 func run(t testing.TB, o logextract.Options, inputs ...string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "out")
@@ -66,7 +66,7 @@ func TestCopy(t *testing.T) {
 }
 
 // TestSameShape checks records that differ from the previous one only in their value blocks and
-// times. They are copied, converted and cut, between others and beside records of another archive.
+// times. They are copied, converted and cut, among other records and merged with another archive.
 func TestSameShape(t *testing.T) {
 	n := names(t, "a", "b")
 	var want []string
@@ -76,7 +76,7 @@ func TestSameShape(t *testing.T) {
 		for k := range 12 {
 			w := pdu.ResultWriter{Time: at(float64(2*k + i))}
 			w.Begin(singleID)
-			w.Uint32(pdu.NoInst, uint32(k/4)) // in place, so every fourth record has another shape
+			w.Uint32(pdu.NoInst, uint32(k/4)) // in situ, so every fourth record has another shape
 			w.Begin(manyID)
 			for inst := range pdu.InstID(2) {
 				w.Uint64(5+inst, uint64(100*i+k)<<33+uint64(inst))
@@ -90,7 +90,7 @@ func TestSameShape(t *testing.T) {
 			want = slices.Insert(want, k*(i+1)+i, line)
 		}
 	}
-	want = slices.Insert(want, len(want)-1, "22.001 mark") // where the first one ends
+	want = slices.Insert(want, len(want)-1, "22.001 mark") // where the first input ends
 	for _, version := range []int{2, 3} {
 		if d := cmp.Diff(want, dump(t, run(t, logextract.Options{Version: version}, n...))); d != "" {
 			t.Errorf("version %d (-want +got):\n%s", version, d)
@@ -138,7 +138,7 @@ func TestFailureKeepsOthers(t *testing.T) {
 	}
 }
 
-// TestSessions has archives of a logger whose collector went on, or did not.
+// TestSessions merges archives of a logger whose collector kept running, or was restarted.
 func TestSessions(t *testing.T) {
 	n := names(t, "a", "b", "c", "d", "e")
 	for i, s := range []session.Session{{PMCD: 7, Seqnum: 1}, {PMCD: 7, Seqnum: 1}, {PMCD: 8, Seqnum: 1}, {}, {}} {
@@ -201,7 +201,7 @@ func TestDaily(t *testing.T) {
 	}
 }
 
-// TestDailyFarFuture has records that are too many days apart to step through each day.
+// TestDailyFarFuture merges records that are too many days apart to step through each day.
 func TestDailyFarFuture(t *testing.T) {
 	in := names(t, "in")[0]
 	b := build(t, in, 3)
@@ -210,7 +210,7 @@ func TestDailyFarFuture(t *testing.T) {
 	days := []int64{0, 87_000 /* in the year 2262 */, 1 << 40, 1 << 45}
 	for _, d := range days {
 		for i := range int64(2) {
-			b.values(time.Unix(midnight+d*day+7200+3600*i, 0), uint32(i)) // the first one within the window
+			b.values(time.Unix(midnight+d*day+7200+3600*i, 0), uint32(i)) // the first is within the window
 		}
 	}
 	b.check(b.Close())
@@ -282,7 +282,7 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// TestErrors has errors that end an extraction. They must leave no output.
+// TestErrors checks errors that end an extraction. They must leave no output.
 func TestErrors(t *testing.T) {
 	n := names(t, "a", "b", "host", "zone", "units", "empty")
 	simple(t, n[0], 0, 2)
@@ -347,7 +347,7 @@ func TestErrors(t *testing.T) {
 	var warns []error
 	o := logextract.Options{SkipConflicts: true, Warn: func(err error) { warns = append(warns, err) }}
 	out := dump(t, run(t, o, n[0], n[3], n[4], n[5]))
-	if strings.Contains(out[0], singleID.String()) || len(out) != 6 { // with two marks of the inputs and two between them
+	if strings.Contains(out[0], singleID.String()) || len(out) != 6 { // including two marks of the inputs and two between them
 		t.Errorf("with SkipConflicts: %q", out)
 	}
 	kinds := []func(error) bool{input("open"), mismatch("time zone"), is[*logextract.ConflictError], is[*logextract.SkippedError]}
@@ -379,7 +379,7 @@ func mismatch(what string) func(error) bool {
 	}
 }
 
-// TestDamage has an input with a malformed or incomplete record.
+// TestDamage reads inputs with a malformed or incomplete record.
 func TestDamage(t *testing.T) {
 	in := names(t, "in")[0]
 	simple(t, in, 0, 4)
@@ -517,8 +517,7 @@ func openAll(t *testing.T, base string) error {
 	return nil
 }
 
-// TestVolumesMissing has an input without one of its volumes, and one with a volume of another
-// archive.
+// TestVolumesMissing reads an input that lacks a volume, and one with a volume of another archive.
 func TestVolumesMissing(t *testing.T) {
 	n := names(t, "a", "other")
 	simple(t, n[0], 0, 6)
@@ -546,7 +545,7 @@ func TestVolumesMissing(t *testing.T) {
 }
 
 // TestDamagedInDirectory merges a directory. An archive that cannot be opened and one without an
-// end are warnings there, and errors if they are named alone.
+// end are warnings then, and errors if they are named alone.
 func TestDamagedInDirectory(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
@@ -589,7 +588,7 @@ func TestDamagedInDirectory(t *testing.T) {
 }
 
 // TestPrefixes merges archives with a metric whose name is above the names of others. Each such
-// metric gets a warning, and nothing is left out.
+// metric gets a warning, and nothing is omitted.
 func TestPrefixes(t *testing.T) {
 	n := names(t, "a", "b", "c", "d")
 	simple(t, n[0], 0, 2)
@@ -624,8 +623,8 @@ func TestPrefixes(t *testing.T) {
 	}
 }
 
-// TestEmptyIndex merges two archives, by their names and as a directory. One has an index of 0
-// bytes. Nothing is left out.
+// TestEmptyIndex merges two archives, by their names and as a directory. One has an empty index.
+// Nothing is omitted.
 func TestEmptyIndex(t *testing.T) {
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
@@ -647,7 +646,7 @@ func TestEmptyIndex(t *testing.T) {
 	}
 }
 
-// TestSameTwice merges an archive with itself. Its instance domain and labels are recorded once, as
+// TestSameTwice merges an archive with itself. Its instance domain and labels are written once, as
 // by PCP's tool, although both inputs have them.
 func TestSameTwice(t *testing.T) {
 	n := names(t, "a")
@@ -684,7 +683,7 @@ func TestSameTwice(t *testing.T) {
 	}
 }
 
-// TestConflicts merges two archives with different descriptors of a metric. The error names the
+// TestConflicts checks that the error for two different descriptors of a metric names the
 // difference.
 func TestConflicts(t *testing.T) {
 	n := names(t, "a")

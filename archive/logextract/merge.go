@@ -16,17 +16,17 @@ type inputState int
 const (
 	readNext inputState = iota // nothing is pending
 	hasRecord
-	hasMark // the mark after its end
+	hasMark // a mark after its end is pending
 	ended
 )
 
-// markGap is the distance of a mark from the record before it.
+// markGap is the time from a record to the mark after it.
 const markGap = time.Millisecond
 
-// buffer is how much is written at once.
+// buffer is the size of the write buffer in bytes.
 const buffer = 512 << 10
 
-// indexEvery is after how many bytes of a volume the index gets another entry.
+// indexEvery is the number of bytes of a volume between index entries, as in PCP's writers.
 const indexEvery = 100_000
 
 // A merger writes the output.
@@ -35,20 +35,20 @@ type merger struct {
 	meta        *metadata
 	out         *archive.Writer
 	from, until time.Time
-	written     int       // records, marks included
-	time        time.Time // of the last one, or of the last one of an input that has ended
-	empty       int       // days since a record
+	written     int       // number of records, marks included
+	time        time.Time // of the last record written, or of the last one of an input that ended
+	empty       int       // days since the last record
 
-	missing  []*metric // those without a descriptor in the record that is scanned
-	blocks   []byte    // of the record that is repacked
-	pointers []int     // in that, where offsets of blocks are
+	missing  []*metric // metrics without a descriptor in the record being scanned
+	blocks   []byte    // value blocks of the record being repacked
+	pointers []int     // positions of the block offsets in that record
 
-	entry   archive.IndexEntry // the last one of the index
-	indexAt int64              // where in the volume the next one is due
+	entry   archive.IndexEntry // last index entry
+	indexAt int64              // size of the volume at which the next entry is due
 }
 
-// Run makes the output. Errors are *ConflictError, ErrNoRecords, those of ctx and of the file
-// system. After an error the files are removed, unless Desperate keeps them.
+// Run writes the output. Errors are *ConflictError, ErrNoRecords, *archive.Error, and the cause of
+// ctx. After an error the files are removed, unless Desperate keeps them.
 func (j *Job) Run(ctx context.Context) error {
 	m := &merger{Job: j, from: j.From, until: j.Until}
 	if m.until.IsZero() {
@@ -78,7 +78,7 @@ func (m *merger) make(ctx context.Context) error {
 		return err
 	}
 	label := m.label
-	label.Start = time.Time{} // that of the first record
+	label.Start = time.Time{} // the Writer sets it from the first record
 	if m.out, err = (archive.WriterOptions{Label: label, IndexEvery: -1, Buffer: buffer}).Create(m.output); err != nil {
 		return err
 	}
@@ -126,8 +126,8 @@ func (m *merger) step() (more bool, err error) {
 	return true, m.write(next)
 }
 
-// maxEmptyDays is how many consecutive days without a record get a mark each. Longer gaps are
-// skipped, so that the work depends on the number of records and not on their dates.
+// maxEmptyDays is the maximum number of consecutive days without a record that get a mark each. The
+// rest of a gap is skipped, so the work depends on the number of records and not on their dates.
 const maxEmptyDays = 1000
 
 // roll moves the window by a day, or after many empty days to the day of the next record.
@@ -140,7 +140,7 @@ func (m *merger) roll(next time.Time) (more bool, err error) {
 		days = max(days, (next.Unix()-m.until.Unix())/secondsPerDay)
 	}
 	until := addDays(m.until, days)
-	if !until.After(m.until) { // at the end of all times
+	if !until.After(m.until) { // overflow of the time
 		return false, nil
 	}
 	m.from, m.until = addDays(m.from, days), until
@@ -160,10 +160,10 @@ func (m *merger) roll(next time.Time) (more bool, err error) {
 	return true, nil
 }
 
-// secondsPerDay leaves leap seconds and changes of the clock out, as PCP's tool does.
+// secondsPerDay ignores leap seconds and changes of the clock, as PCP's tool does.
 const secondsPerDay = 24 * 60 * 60
 
-// addDays adds more days to a time than a time.Duration may have.
+// addDays adds days to t. Their number may exceed a time.Duration.
 func addDays(t time.Time, days int64) time.Time {
 	return time.Unix(t.Unix()+days*secondsPerDay, int64(t.Nanosecond()))
 }
@@ -220,8 +220,8 @@ func (m *merger) read(in *input) error {
 	}
 }
 
-// endOf notes that err ends the records of an input. At most a mark is still pending then. Damage
-// of the input is only a warning.
+// endOf ends an input because of err, and leaves at most a mark pending. Damage to the input is
+// only a warning.
 func (m *merger) endOf(in *input, err error) error {
 	if err != pdu.ErrEOL {
 		_, ok := errors.AsType[*archive.Error](err)
@@ -270,7 +270,7 @@ func (m *merger) write(in *input) error {
 		return nil
 	}
 	m.indexAt = end.Data + indexEvery
-	if place.Time.Unix() == 0 { // which to PCP's tool is no time
+	if place.Time.Unix() == 0 { // PCP's tool takes it for no time
 		return nil
 	}
 	return m.index(place)
@@ -295,8 +295,8 @@ func (m *merger) endIndex() error {
 	return m.out.WriteIndex(end)
 }
 
-// A session is what a logger records about its collector; see package session. 0 is a normal value:
-// loggers record it if they cannot ask the collector.
+// A session identifies the run of a collector that was recorded; see package session. 0 is a valid
+// value: loggers record it if they cannot ask the collector.
 type session struct {
 	pmcd, seqnum       uint64
 	hasPMCD, hasSeqnum bool
@@ -304,7 +304,7 @@ type session struct {
 
 func (s session) known() bool { return s.hasPMCD && s.hasSeqnum }
 
-// see takes note of a record of five metrics, as the prologue and the epilogue have.
+// see updates the session from a record of five metrics, as prologue and epilogue have.
 func (s *session) see(r *archive.Record) {
 	if r.Kind != archive.KindResult {
 		return

@@ -16,53 +16,53 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A metadata has the metadata of all inputs, and notes what the output has of it.
+// A metadata is the metadata of all inputs. It knows which records the output has.
 type metadata struct {
 	out     *archive.Writer
-	head    metric // begins the list of metrics in the order of data records; see metric.next
+	head    metric // head of the list of metrics in the order of data records; see metric.next
 	metrics map[pdu.PMID]*metric
 	names   map[string]*metric
 	indoms  map[pdu.InDom]*indom
 	labels  map[subject][]labelRecord
-	labelAt map[labelTime]int // the last one of records of a subject and a time
+	labelAt map[labelTime]int // index of the last record of a subject and a time
 	texts   map[textKey]*text
 	skipped []pdu.PMID
 
-	selected bool      // whether metrics are selected, so that others are dropped
-	due      time.Time // before that nothing changes for metrics that are settled
-	last     time.Time // of the record that was described last
+	selected bool      // only selected metrics are kept
+	due      time.Time // until then nothing changes for settled metrics
+	last     time.Time // time of the last described record
 }
 
-// A metric is described by an input, or has values in a data record.
+// A metric is a metric that an input describes, or that has values in a data record.
 type metric struct {
 	id        pdu.PMID
 	desc      pdu.Desc
 	names     []string
 	rec       archive.Record // the descriptor
 	instances []pdu.InstID   // to keep; nil for all
-	dropped   bool           // not to keep
+	dropped   bool           // not kept
 	missing   bool           // has no descriptor, which must still be reported
 	written   bool
 	settled   bool
 	indom     *indom
-	next      *metric // the one that came after it in a data record
+	next      *metric // the metric after it in the last data record
 }
 
 // An indom is the records of an instance domain.
 type indom struct {
 	records []indomRecord
-	at      map[int64]int  // the last one of records of a time in nanoseconds
-	last    []pdu.Instance // of the output, ascending
+	at      map[int64]int  // index of the last record of a time in nanoseconds
+	last    []pdu.Instance // instances last written, ascending
 }
 
 type indomRecord struct {
 	time    time.Time
 	rec     archive.Record
-	history *archive.InDom // that of the input
+	history *archive.InDom // the instance domain of the input
 	written bool
 }
 
-// A subject is what label sets are about.
+// A subject is what label sets apply to.
 type subject struct {
 	class pdu.LabelClass
 	ident uint32
@@ -91,7 +91,7 @@ type text struct {
 	written bool
 }
 
-// loadMetadata reads the metadata of all inputs, a record of each in turn.
+// loadMetadata reads the metadata of all inputs, one record of each in turn.
 func (m *merger) loadMetadata() (*metadata, error) {
 	md := &metadata{metrics: map[pdu.PMID]*metric{}, names: map[string]*metric{}, indoms: map[pdu.InDom]*indom{},
 		labels: map[subject][]labelRecord{}, labelAt: map[labelTime]int{}, texts: map[textKey]*text{}, due: endless, selected: m.picks != nil}
@@ -127,8 +127,8 @@ func (m *merger) loadMetadata() (*metadata, error) {
 	return md, nil
 }
 
-// warnPrefixes warns of each name that is above other names. Both are kept, since an input may be
-// all that exists of the values.
+// warnPrefixes warns of each name that is above other names. All are kept, since the input may be
+// the only copy of the values.
 func (md *metadata) warnPrefixes(m *merger) {
 	below := map[string][]string{}
 	for name, mt := range md.names {
@@ -138,7 +138,7 @@ func (md *metadata) warnPrefixes(m *merger) {
 		for i := strings.LastIndexByte(name, '.'); i > 0; i = strings.LastIndexByte(name[:i], '.') {
 			if above := md.names[name[:i]]; above != nil && !above.dropped {
 				below[name[:i]] = append(below[name[:i]], name)
-				break // the nearest alone, so that long chains of names take no more memory
+				break // only the nearest, to limit memory for long chains of names
 			}
 		}
 	}
@@ -147,8 +147,8 @@ func (md *metadata) warnPrefixes(m *merger) {
 	}
 }
 
-// prefixWarning is the warning of a metric whose name is above other names. Programs find some of
-// these metrics only by their PMIDs.
+// prefixWarning returns the warning for a metric whose name is above other names. Programs find
+// some of these metrics only by their PMIDs.
 func prefixWarning(name string, below []string) error {
 	which := fmt.Sprintf("%q", below[0])
 	if n := len(below) - 1; n > 0 {
@@ -192,7 +192,7 @@ func (md *metadata) addNext(m *merger, s *metaSource) (more bool, err error) {
 	}
 }
 
-// drops reports whether a metric is not selected, or was left out before.
+// drops reports whether a metric is not selected, or was dropped before.
 func (m *merger) drops(md *metadata, id pdu.PMID) bool {
 	known := md.metrics[id]
 	return m.picks != nil && m.picks[id] == nil || known != nil && known.dropped
@@ -219,7 +219,8 @@ func (md *metadata) add(m *merger, s *metaSource, r *archive.Record) (added bool
 		in = &indom{at: map[int64]int{}}
 		md.indoms[d.InDom] = in
 	}
-	// Two inputs may be parts of one recording. As in PCP's tool, what both have is written once.
+	// Two inputs may be parts of one recording. As in PCP's tool, a record that both have is
+	// written once.
 	when := rec.Time.UnixNano()
 	if i, ok := in.at[when]; ok && bytes.Equal(in.records[i].rec.Raw, rec.Raw) {
 		return false, nil
@@ -235,19 +236,19 @@ func (md *metadata) addLabels(rec archive.Record) (added bool, err error) {
 		return false, err
 	}
 	if l.Class == pdu.LabelDomain && md.selected {
-		return false, nil // PCP's tool takes them for those of other metrics
+		return false, nil // PCP's tool drops them, as if of other metrics
 	}
 	key := subject{l.Class, l.Ident}
 	at := labelTime{key, rec.Time.UnixNano()}
 	if i, ok := md.labelAt[at]; ok && bytes.Equal(md.labels[key][i].rec.Raw, rec.Raw) {
-		return false, nil // as of instance domains
+		return false, nil // as for instance domains
 	}
 	md.labelAt[at] = len(md.labels[key])
 	md.labels[key] = append(md.labels[key], labelRecord{time: rec.Time, rec: rec})
 	return true, nil
 }
 
-// finish puts records in the order of time.
+// finish sorts records by time and links metrics to their instance domains.
 func (md *metadata) finish() {
 	for _, d := range md.indoms {
 		slices.SortStableFunc(d.records, func(a, b indomRecord) int { return a.time.Compare(b.time) })
@@ -257,8 +258,8 @@ func (md *metadata) finish() {
 	}
 }
 
-// metric returns a metric of a data record. One without a descriptor is dropped. It must be
-// reported unless metrics are selected.
+// metric returns a metric of a data record. A metric without a descriptor is dropped, and reported
+// unless metrics are selected.
 func (md *metadata) metric(id pdu.PMID) *metric {
 	mt := md.metrics[id]
 	if mt == nil {
@@ -300,7 +301,7 @@ func (md *metadata) addMetric(m *merger, rec archive.Record) (added bool, err er
 	return true, nil
 }
 
-// conflict reports how a descriptor contradicts earlier ones, and which metric to leave out.
+// conflict reports how a descriptor contradicts earlier ones, and which metric to drop.
 func (md *metadata) conflict(known *metric, n *archive.Metric) (*ConflictError, *metric) {
 	for _, name := range n.Names {
 		if other := md.names[name]; other != nil && other.id != n.PMID {
@@ -483,7 +484,7 @@ func (md *metadata) dueAt(t time.Time) {
 	}
 }
 
-// writeInDom writes the record of an instance domain that holds at a time.
+// writeInDom writes the record of an instance domain that is valid at time t.
 func (md *metadata) writeInDom(d *indom, t time.Time) (bool, error) {
 	i, next := d.find(t)
 	if next < len(d.records) {
@@ -498,8 +499,8 @@ func (md *metadata) writeInDom(d *indom, t time.Time) (bool, error) {
 }
 
 // find returns the index of the record that is valid at t, or -1. If several records have this
-// time, it is the one that the binary search of PCP's tool finds first. A single record is valid at
-// all times. next is the index of the first record after t.
+// time, it returns the one that the binary search of PCP's tool finds first. A single record is
+// valid at all times. next is the index of the first record after t.
 func (d *indom) find(t time.Time) (at, next int) {
 	if len(d.records) == 1 {
 		return 0, 1
@@ -521,7 +522,7 @@ func (d *indom) find(t time.Time) (at, next int) {
 	if at < 0 {
 		at = high
 	} else if high > at {
-		low = high // after this time the last one counts
+		low = high // after their time, the last record counts
 	}
 	return at, low
 }

@@ -39,8 +39,8 @@ func drawArchive(rt *rapid.T, t *testing.T, base string) {
 	b.check(b.Close())
 }
 
-// TestPropertyCutAndMerge checks that a copy, and two parts that are merged again, have the same
-// content as the original.
+// TestPropertyCutAndMerge checks that a copy, and a merge of two parts, have the same content as
+// the original.
 func TestPropertyCutAndMerge(t *testing.T) {
 	n := 0
 	rapid.Check(t, func(rt *rapid.T) {

@@ -16,15 +16,15 @@ type valueSet struct {
 	n      int // the number of values, or an error
 }
 
-// A shape is what consecutive data records of the same metrics and instances have in common, so
-// that the next one needs little work.
+// A shape is what consecutive data records of the same metrics and instances have in common. It
+// saves scanning the next such record.
 type shape struct {
 	head   []byte // the value sets
 	size   int    // of the record
 	sets   []valueSet
-	all    bool // sets are all there are
+	all    bool // sets has all value sets of the record
 	blocks []block
-	packed int // how many bytes of input.buf are before the blocks, if those of the next such record go behind them as they are; else 0
+	packed int // number of bytes of input.buf before the blocks, if blocks can be copied unchanged; else 0
 }
 
 // A block is a value block of a shape.
@@ -33,8 +33,8 @@ type block struct {
 	head uint32 // type and length
 }
 
-// pickFrom reduces the pending record of an input to what the output gets, and notes its value
-// sets. It reports whether anything is left.
+// pickFrom reduces the pending record of an input to what the output gets. It reports whether
+// anything is left.
 func (m *merger) pickFrom(in *input) (kept bool, err error) {
 	r := &in.rec
 	if r.Kind != archive.KindResult {
@@ -56,7 +56,7 @@ func (m *merger) pickFrom(in *input) (kept bool, err error) {
 	return true, nil
 }
 
-// fits reports whether a record has a shape, and so is canonical.
+// fits reports whether a record has the shape s, and so is canonical.
 func (s *shape) fits(raw []byte, start int) bool {
 	if len(raw) != s.size || !bytes.Equal(raw[start-4:start-4+len(s.head)], s.head) {
 		return false
@@ -70,7 +70,7 @@ func (s *shape) fits(raw []byte, start int) bool {
 	return true
 }
 
-// padded reports whether there are tildes after a block up to a multiple of four bytes.
+// padded reports whether a block is padded with tildes to a multiple of four bytes.
 func padded(b []byte, length int) bool {
 	for ; length&3 != 0; length++ {
 		if b[length] != '~' {
@@ -80,9 +80,8 @@ func padded(b []byte, length int) bool {
 	return true
 }
 
-// scan finds the shape of the pending record of an input. canonical says that the record is as the
-// output has it: value blocks follow each other in the order of the values, and are padded with
-// tildes.
+// scan finds the shape of the pending record of an input. canonical reports whether value blocks
+// follow each other in the order of the values and are padded with tildes, as in the output.
 func (m *merger) scan(in *input) (canonical bool, err error) {
 	in.shape.packed = 0
 	raw, start := in.rec.Raw, in.sets0()
@@ -91,12 +90,12 @@ func (m *merger) scan(in *input) (canonical bool, err error) {
 		in.shape.head = append(in.shape.head[:0], raw[start-4:end]...)
 		in.shape.size = len(raw)
 	} else {
-		in.shape.size = 0 // fits no other record
+		in.shape.size = 0 // so that it fits no other record
 		if _, err := in.cur.Result(); err != nil {
 			return false, err
 		}
 	}
-	for _, mt := range m.missing { // known now that the record is not malformed
+	for _, mt := range m.missing { // reported only now, since the record is not malformed
 		if mt.missing {
 			mt.missing = false
 			m.warn(fmt.Errorf("archive %s: no descriptor of metric %v, its values are left out", in.name, mt.id))
@@ -166,10 +165,11 @@ func (s *shape) addBlocks(raw []byte, at, n int) bool {
 	return true
 }
 
-// end is where the block after it is.
+// end returns the offset of the next block.
 func (b block) end() int { return b.at + int(b.head&0xffffff+3)&^3 }
 
-// endsAt reports whether value sets end where the blocks begin, and these at the end of the record.
+// endsAt reports whether the value sets end where the blocks begin, and the blocks end at the end
+// of the record.
 func (s *shape) endsAt(raw []byte, sets, end int) bool {
 	if len(s.blocks) == 0 {
 		return sets == end
@@ -177,7 +177,7 @@ func (s *shape) endsAt(raw []byte, sets, end int) bool {
 	return s.blocks[0].at == sets && s.blocks[len(s.blocks)-1].end() == end
 }
 
-// sets0 is where the first value set of the pending record is.
+// sets0 returns the offset of the first value set in the pending record.
 func (in *input) sets0() int {
 	if in.label.Version == 2 {
 		return 16
@@ -185,8 +185,8 @@ func (in *input) sets0() int {
 	return 20
 }
 
-// repack makes a record of the value sets that the output gets, in the layout of its version and in
-// a buffer of the input.
+// repack rewrites the pending record with the value sets that the output gets, in the layout of its
+// version, into in.buf.
 func (m *merger) repack(in *input, canonical bool) {
 	raw, start := in.rec.Raw, in.sets0()
 	if n := in.shape.packed; n > 0 {
@@ -212,7 +212,7 @@ func (m *merger) repack(in *input, canonical bool) {
 			b = m.selectValues(b, raw, s)
 		}
 	}
-	first := uint32(len(b)/4 + 2) // as places of blocks are counted
+	first := uint32(len(b)/4 + 2) // blocks are counted in words, from 2
 	for _, at := range m.pointers {
 		binary.BigEndian.PutUint32(b[at:], binary.BigEndian.Uint32(b[at:])/4+first)
 	}
@@ -226,8 +226,8 @@ func (m *merger) repack(in *input, canonical bool) {
 	in.rec.Raw = in.buf
 }
 
-// appendTime appends the time of the pending record in the layout of version 3, the only one into
-// which another one is changed.
+// appendTime appends the time of the pending record in the layout of version 3, since only that is
+// ever converted to.
 func (in *input) appendTime(b []byte) []byte {
 	sec := in.time.Unix()
 	b = binary.BigEndian.AppendUint32(b, uint32(sec))
@@ -235,10 +235,10 @@ func (in *input) appendTime(b []byte) []byte {
 	return binary.BigEndian.AppendUint32(b, uint32(in.time.Nanosecond()))
 }
 
-// blockAt is the offset of the block of a value in a record.
+// blockAt returns the offset of a value's block in the record.
 func blockAt(value []byte) int { return 4 * (int(binary.BigEndian.Uint32(value[4:])) - 2) }
 
-// copySet adds a value set to b and its blocks, which follow each other, to m.blocks.
+// copySet appends a value set to b, and its blocks, which follow each other, to m.blocks.
 func (m *merger) copySet(b, raw []byte, s *valueSet) []byte {
 	from, to := s.at+12, s.at+12+8*s.n
 	at := len(b) + 12

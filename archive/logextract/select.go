@@ -13,9 +13,8 @@ type pick struct {
 	instances []pdu.InstID // nil for all
 }
 
-// Select looks up the metrics to keep. It leaves out unknown metrics and instances, with a
-// *SelectError as a warning. If no metric is known, all are kept, as in
-// pmlogextract(1).
+// Select looks up the metrics to keep. It omits unknown metrics and instances, with a *SelectError
+// as a warning. If no metric is known, all are kept, as in pmlogextract(1).
 func (j *Job) Select(metrics []Metric) {
 	for _, m := range metrics {
 		j.selectOne(m)
@@ -87,7 +86,8 @@ func (j *Job) findInstance(id pdu.PMID, i Instance) (pdu.InstID, bool) {
 	return 0, false
 }
 
-// findInstance looks for an instance at all times, the latest first; see pmLookupInDomArchive(3).
+// findInstance looks for an instance in all records of d, the latest first; see
+// pmLookupInDomArchive(3).
 func findInstance(d *archive.InDom, i Instance) (pdu.InstID, bool) {
 	if i.Name == "" {
 		for _, known := range d.All() {
