@@ -7,8 +7,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Check checks all rules together, and adds the changes that follow from them: metrics follow their
-// instance domain, help texts their metric. Call it after the last Add. The error is an *Error.
+// Check checks all rules together and adds the changes that follow from them: metrics follow their
+// instance domain, help texts and labels their metric or instance domain. Call it after the last
+// Add. The error is an *Error.
 func (p *Plan) Check() error {
 	for _, check := range [...]func() error{
 		p.checkMetrics, p.checkInDomTexts, p.checkMetricTexts, p.checkInDomLabels, p.checkMetricLabels,
@@ -125,8 +126,8 @@ func labeled(l *archive.Labels) (all []pdu.InstID) {
 	return all
 }
 
-// checkMetricLabels makes labels follow their metrics. The labels of a domain follow the first
-// metric that leaves it.
+// checkMetricLabels makes labels follow their metrics. The labels of a domain follow the metrics
+// that leave it, which must all move to one domain.
 func (p *Plan) checkMetricLabels() error {
 	for _, m := range slices.Backward(p.metrics) {
 		if !m.pmid {
@@ -177,7 +178,7 @@ func (p *Plan) checkInstances() error {
 }
 
 // checkOutputs finds the instances whose values are kept, and the instances that get them. Rules
-// name both as they were before the rewrite.
+// use the names and identifiers before the rewrite for both.
 func (p *Plan) checkOutputs() error {
 	for _, m := range slices.Backward(p.metrics) {
 		if !m.indom || m.output.pick != pickInstance && m.output.pick != pickFirst {
@@ -197,7 +198,7 @@ func (p *Plan) checkOutputs() error {
 }
 
 // instancesOf returns the instances of a domain in the archive. With renumbered it adds those of
-// domains that rules renumber to it.
+// domains that move to it.
 func (p *Plan) instancesOf(id pdu.InDom, renumbered bool) (all []instSpec) {
 	if renumbered {
 		for _, s := range p.indoms {
@@ -217,7 +218,7 @@ func (p *Plan) instancesOf(id pdu.InDom, renumbered bool) (all []instSpec) {
 	return all
 }
 
-// resolve finds an instance in a domain and returns its new identifier.
+// resolve finds an instance and returns its new identifier. It warns of an unknown instance.
 func (p *Plan) resolve(inst *instancePattern, of []instSpec, which string, d pdu.InDom) pdu.InstID {
 	for _, i := range of {
 		if i.deleted && which == "new" {
@@ -236,7 +237,7 @@ func (p *Plan) resolve(inst *instancePattern, of []instSpec, which string, d pdu
 	return inst.id
 }
 
-// checkInDoms checks that metrics, texts and labels move only to instance domains of the output.
+// checkInDoms checks that metrics, texts and labels move only to known instance domains.
 func (p *Plan) checkInDoms() error {
 	for _, m := range slices.Backward(p.metrics) {
 		if m.indom && m.new.InDom != pdu.NoInDom && !p.written(m.new.InDom) {

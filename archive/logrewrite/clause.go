@@ -11,10 +11,10 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// arrow takes the arrow of a clause of a rule whose errors are named.
+// arrow consumes the arrow of a clause. Its errors name the clause.
 func (p *parser) arrow(clause string) { p.want("Expecting -> in "+clause+" clause", kArrow) }
 
-// globalClause parses a clause of a global rule after its first word.
+// globalClause parses the rest of a clause of a global rule.
 func (p *parser) globalClause(t token) {
 	switch t.text {
 	case "hostname":
@@ -44,7 +44,7 @@ func (p *parser) globalClause(t token) {
 	}
 }
 
-// bits parses numbers of bits.
+// bits parses a list of bit numbers.
 func (p *parser) bits() (set uint32) {
 	p.want(`Expecting ( after "bits" in features clause`, '(')
 	wrong := `Expecting list of bit numbers after "bits(" in features clause`
@@ -71,7 +71,7 @@ func (p *parser) delta() time.Duration {
 		p.take()
 		wrong = "syntax error"
 	}
-	var whole []int // what stands before a colon
+	var whole []int // the numbers before colons
 	for {
 		t := p.want(wrong, kNumber, kFloat)
 		wrong = "syntax error"
@@ -83,7 +83,8 @@ func (p *parser) delta() time.Duration {
 	}
 }
 
-// sum is the duration of hours and minutes, or minutes, and seconds.
+// sum returns the duration of hours, minutes and seconds. whole has at most hours and minutes; t is
+// the seconds.
 func (p *parser) sum(whole []int, t token, negative bool) time.Duration {
 	var total int32
 	if n := len(whole); n > 0 {
@@ -117,7 +118,7 @@ func (p *parser) sum(whole []int, t token, negative bool) time.Duration {
 	return d
 }
 
-// indomClause parses a clause of an instance domain's rule after its first word.
+// indomClause parses the rest of a clause of an instance domain rule.
 func (p *parser) indomClause(t token) {
 	switch t.text {
 	case "iname":
@@ -159,7 +160,7 @@ func (p *parser) indomClause(t token) {
 
 func (p *parser) inst(text string) pdu.InstID { return pdu.InstID(number(p.want(text, kNumber).text)) }
 
-// metricClause parses a clause of a metric's rule after its first word.
+// metricClause parses the rest of a clause of a metric rule.
 func (p *parser) metricClause(t token) {
 	if t.is("delete") {
 		p.do(deletion{})
@@ -253,7 +254,7 @@ func (p *parser) replacement(clause string) (find, with string) {
 	return find, with
 }
 
-// extraUnits are the extra units of PCP 7 by their names.
+// extraUnits are the extra units of PCP 7 by name.
 var extraUnits = map[string]map[string]pdu.Units{
 	"TEMPERATURE": {"C": pdu.TempCelsius, "F": pdu.TempFahrenheit, "K": pdu.TempKelvin},
 	"VOLTAGE":     {"V": pdu.Volt, "MV": pdu.MilliVolt, "UV": pdu.MicroVolt},
@@ -278,7 +279,7 @@ func (p *parser) extraUnit() pdu.Units {
 	return u
 }
 
-// units parses the six numbers of units, and the additional words of EXTRAUNITS.
+// units parses the six numbers of UNITS, and the additional words of EXTRAUNITS.
 func (p *parser) units(extra bool) change {
 	var dim [3]int
 	for i := range dim {
@@ -316,7 +317,7 @@ func (p *parser) units(extra bool) change {
 	return setUnits{u, p.word("rescale")}
 }
 
-// packUnits makes units of numbers. Numbers that are too large lose bits, as in C.
+// packUnits makes units from numbers. Numbers that are too large lose bits, as in C.
 func packUnits(dim [3]int, space, time, count int) pdu.Units {
 	return pdu.Units(dim[0]&15<<28 | dim[1]&15<<24 | dim[2]&15<<20 | space&15<<16 | time&15<<12 | count&15<<8)
 }
@@ -372,7 +373,7 @@ func (p *parser) metricInDom() change {
 	return c
 }
 
-// textClause parses a clause of a text's rule after its first word.
+// textClause parses the rest of a clause of a text rule.
 func (p *parser) textClause(t token) {
 	of := p.rule.target.(textTarget)
 	if t.is("delete") {
@@ -399,7 +400,7 @@ func (p *parser) textClause(t token) {
 	}
 }
 
-// labelClause parses a clause of a label's rule after its first word.
+// labelClause parses the rest of a clause of a label rule.
 func (p *parser) labelClause(t token) {
 	const wrong = "syntax error"
 	class := p.rule.target.(labelTarget).class
@@ -429,7 +430,7 @@ func (p *parser) labelClause(t token) {
 	p.syntax()
 }
 
-// labelMove parses the part of a label's clause after the arrow.
+// labelMove parses the part of a label clause after the arrow.
 func (p *parser) labelMove(word string) change {
 	const wrong = "syntax error"
 	switch word {

@@ -14,7 +14,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// TestConvertErrorRecord looks at the data record that an error has: how far it is changed.
+// TestConvertErrorRecord checks how far the record of a ConvertError is changed.
 func TestConvertErrorRecord(t *testing.T) {
 	in := input(t, 3)
 	for _, test := range []struct{ rules, want string }{

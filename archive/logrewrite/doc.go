@@ -1,22 +1,23 @@
-// Package logrewrite changes what an archive says about its metrics: names, types, units,
-// instances, labels, help texts and the label of the archive. It is pmlogrewrite(1) as a library.
+// Package logrewrite changes the metadata of an archive: names, types, units, instances, labels,
+// help texts and the label of the archive. Values follow where necessary. It is pmlogrewrite(1) as
+// a library.
 //
 //	rules, err := logrewrite.Parse("rules", strings.NewReader(`
 //		global { hostname -> web2 }
 //		metric disk.dev.read { type -> U64 name -> disk.dev.reads }`))
 //	if err != nil {
-//		return err // with the name "rules" and the line
+//		return err // names "rules" and the line
 //	}
 //	o := logrewrite.Options{Warn: func(w logrewrite.Warning) { log.Print(w) }}
 //	err = o.Rewrite(ctx, "web1/20261123", "web1/20261123.new", rules)
 //
-// A [Plan] applies rules to one archive in steps. Its Summary lists all changes before a file is
-// written. Plan.Write writes another archive, and Plan.WriteInPlace replaces the archive.
+// A [Plan] applies rules to one archive step by step. Plan.Summary lists all changes before a file
+// is written. Plan.Write writes another archive, and Plan.WriteInPlace replaces the archive.
 //
 // # The language of rules
 //
-// The language is that of PCP 6.0.3, with the clauses of PCP 7. Errors and warnings have the texts
-// of PCP and the line of the rule.
+// The language is that of PCP 6.0.3 with the clauses of PCP 7. Errors and warnings have PCP's texts
+// and the line of the rule.
 //
 //	global { hostname -> web2 tz -> "UTC" time -> -1:30:00 }
 //	indom 60.2 { inst 1 -> 60 iname "1 minute" -> "60 second" }
@@ -42,35 +43,35 @@
 //
 // Rules:
 //
-//   - Two clauses in one TEXT or LABEL rule apply one after the other. The C program aborts, or
-//     ignores the second one.
+//   - Two clauses in one TEXT or LABEL rule apply in order. The C program aborts, or ignores the
+//     second one.
 //   - INDOM with a star moves all matching instance domains. The C program refuses the second one.
-//   - A metric may move to an instance domain that is new or whose instances change. The C program
+//   - A metric may move to an instance domain that is new or has changed instances. The C program
 //     refuses that.
 //   - INDOM -> NULL is correct after a rule with a star. The C program misreads it.
-//   - Where two instances exchange their identifiers, each gets that of the other. The C program
-//     gives both the same.
-//   - It is an error if the new archive could not be read, as with two different metrics of one
-//     identifier.
+//   - Two instances may exchange their identifiers. The C program gives both the same one.
+//   - Rules that make the new archive unreadable, such as two different metrics with one
+//     identifier, are an error.
 //
 // Records:
 //
 //   - A time shift applies once to every record. The C program applies it again to metadata that it
 //     writes later.
-//   - Metadata is kept after a record of an instance domain that has lost all its instances.
-//   - Descriptors are kept after that of a metric that no later data record has.
-//   - A label that changes, is new or moves is in one set with the other labels of its subject. PCP
-//     6.0.3 leaves several records of one time. Readers see one of them.
-//   - Labels of clusters that move get an identifier that readers can find. Labels with a new name
-//     are at the place that the index of their set gives.
-//   - Strings and old floats remain as they are. A float that is stored in place of an integer
-//     moves to a value block if the metric changes.
+//   - Metadata after the record of an instance domain that lost all its instances is kept. The C
+//     program drops it.
+//   - Descriptors after that of a metric without later values are kept. The C program drops them.
+//   - A label that is changed, new or moved is in one set with the other labels of its subject. PCP
+//     6.0.3 writes several records of one time, and readers see only one.
+//   - Labels of clusters that move get an identifier that readers can find. The index of a label
+//     set is correct for labels with a new name.
+//   - Strings and floats of old archives keep their encoding. A float that is stored in situ moves
+//     to a value block if the metric changes.
 //   - The metadata of all archives of a set is copied, not only that of the first.
 //   - If no data record can be read, or none remains, there is no new archive. The C program leaves
 //     one that cannot be opened.
 //
 // Diagnostics:
 //
-//   - ConvertError.Record has the values of the record that moved into or out of value blocks
-//     before the one that cannot be converted. The C program crashes when it prints them.
+//   - ConvertError.Record also has values that were already moved into or out of value blocks. The
+//     C program crashes when it prints them.
 package logrewrite

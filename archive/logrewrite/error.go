@@ -2,12 +2,12 @@ package logrewrite
 
 import "fmt"
 
-// An Error is a fault in a rule. Its text is that of pmlogrewrite.
+// An Error is an error in a rule, with the text of pmlogrewrite.
 type Error struct {
 	File     string // the name given to Parse
-	Line     int    // of the rule in File; without meaning for errors of Check
+	Line     int    // line in File; undefined for errors of Check
 	Text     string // the message without file and line
-	semantic bool   // from Check: it concerns all rules together
+	semantic bool   // from Check: about all rules together
 }
 
 // Error returns two lines without a final newline.

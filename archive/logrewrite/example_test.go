@@ -14,7 +14,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// record makes an archive of one metric, whose values are 1, 2 and 3.
+// record makes an archive of one metric with the values 1, 2 and 3.
 func record(base string) error {
 	w, err := archive.WriterOptions{Label: archive.Label{Host: "web1", TimeZone: "UTC", PID: 1}}.Create(base)
 	if err != nil {
@@ -35,7 +35,7 @@ func record(base string) error {
 	return w.Close()
 }
 
-// Rewrite copies an archive with the changes that rules ask for.
+// Rewrite copies an archive and applies rules.
 func Example() {
 	dir, err := os.MkdirTemp("", "logrewrite")
 	if err != nil {

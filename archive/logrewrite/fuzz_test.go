@@ -41,7 +41,7 @@ func FuzzRewrite(f *testing.F) {
 			return
 		}
 		if err != nil {
-			if left, _ := filepath.Glob(out + "*"); left == nil { // as there is no data record left
+			if left, _ := filepath.Glob(out + "*"); left == nil { // no data record is left
 				return
 			}
 			t.Fatal(err)

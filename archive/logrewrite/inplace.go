@@ -18,16 +18,17 @@ import (
 
 // WriteInPlace replaces the archive by the changed one. The new files get the permissions of the
 // old ones and, where the system allows it, their owners. Compressed files become uncompressed.
-// After an error the old archive is unchanged, except if old files could not be removed, a
-// *fs.PathError. A set of several archives is errors.ErrUnsupported.
+// After an error the old archive is unchanged. The exception is a *fs.PathError from removing the
+// old files, after the exchange. Errors are those of Write, errors.ErrUnsupported for a set of
+// several archives, and pdu.ErrNoData if no data record remains.
 //
 // A crash loses nothing, and no reader sees a mixture of both archives. While files are replaced,
-// the archive has no metadata file under its name, and the complete old archive has the name with
-// ".old" and a number appended. After a crash:
+// there is no metadata file under the archive's name, and the complete old archive has that name
+// with ".old" and a number appended. After a crash:
 //
 //   - If there is a metadata file under the archive's name, the archive is complete, old or new.
 //     Remove the files with ".old" and ".new".
-//   - If not, remove the remaining files under its name and move the ".old" archive back, with
+//   - If not, remove the remaining files under its name and rename the ".old" archive back with
 //     pmlogmv.
 func (p *Plan) WriteInPlace(ctx context.Context) error {
 	if len(p.set.Archives()) != 1 {
@@ -39,7 +40,7 @@ func (p *Plan) WriteInPlace(ctx context.Context) error {
 		old: fmt.Sprintf("%s.old%08x", files.Base, number), fresh: fmt.Sprintf("%s.new%08x", files.Base, number)}
 	w, err := p.write(ctx, e.fresh, e.prepare)
 	if err == nil && len(w.Paths()) == 0 {
-		err = pdu.ErrNoData // the output has no record and so no files; keep the old archive
+		err = pdu.ErrNoData // no record and so no files; keep the old archive
 	}
 	if err == nil {
 		err = e.run(ctx, w.Paths())
@@ -55,16 +56,16 @@ func (p *Plan) WriteInPlace(ctx context.Context) error {
 
 // An exchange replaces an old archive by a new one.
 type exchange struct {
-	base, old, fresh string       // base names: the archive's, the old one's during the exchange, the new one's
+	base, old, fresh string       // base names: of the archive, of the old one during the exchange, of the new one
 	olds             []string     // paths of the old archive, its metadata last
-	meta             string       // the path of the old metadata
-	step             func(string) // tests: called before each change
+	meta             string       // path of the old metadata
+	step             func(string) // called before each step, for tests
 }
 
-// A rename is one renamed file.
+// A rename is the renaming of one file.
 type rename struct{ from, to string }
 
-// at calls the step function of a test.
+// at calls the step function, if any.
 func (e *exchange) at(step string) {
 	if e.step != nil {
 		e.step(step)
@@ -74,7 +75,7 @@ func (e *exchange) at(step string) {
 // meanwhile returns the path that a file of the old archive has during the exchange.
 func (e *exchange) meanwhile(path string) string { return e.old + strings.TrimPrefix(path, e.base) }
 
-// prepare gives the new files the permissions and owners of the old ones and syncs them to disk.
+// prepare gives the new files the permissions and owners of the old ones, and syncs them to disk.
 func (e *exchange) prepare(w *archive.Writer) error {
 	if err := w.Flush(); err != nil {
 		return err
@@ -98,7 +99,7 @@ func (e *exchange) prepare(w *archive.Writer) error {
 	return w.Sync()
 }
 
-// run exchanges the archives. After an error the old one is in place.
+// run exchanges the archives. After an error the old archive is in place.
 func (e *exchange) run(ctx context.Context, news []string) error {
 	dir := filepath.Dir(e.base)
 	for i, path := range e.olds {
@@ -114,7 +115,7 @@ func (e *exchange) run(ctx context.Context, news []string) error {
 	for _, path := range news {
 		r := rename{path, e.base + strings.TrimPrefix(path, e.fresh)}
 		if strings.HasSuffix(path, ".meta") {
-			renames = append(renames, r) // the last one
+			renames = append(renames, r) // at the end
 		} else {
 			renames = slices.Insert(renames, 0, r)
 		}
@@ -164,7 +165,7 @@ func (e *exchange) restore(renames []rename) error {
 	var errs []error
 	for _, r := range slices.Backward(renames) {
 		e.at("take back " + r.to)
-		errs = append(errs, removeAny(r.to)) // also a name of an old file, which has another one
+		errs = append(errs, removeAny(r.to)) // even a link to an old file: e.meanwhile is another
 	}
 	for _, path := range e.olds {
 		e.at("restore " + path)
@@ -174,7 +175,7 @@ func (e *exchange) restore(renames []rename) error {
 	return errors.Join(errs...)
 }
 
-// forget removes the old archive, metadata first.
+// forget removes the old files, metadata first.
 func (e *exchange) forget() error {
 	var errs []error
 	for _, path := range slices.Backward(e.olds) {
@@ -184,7 +185,7 @@ func (e *exchange) forget() error {
 	return errors.Join(errs...)
 }
 
-// keep links a file to a second name, or copies it where links are not possible.
+// keep links a file to a second name, or copies it if links are not possible.
 func keep(ctx context.Context, path, name string) error {
 	err := os.Link(path, name)
 	if err == nil {

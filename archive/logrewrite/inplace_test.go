@@ -41,7 +41,7 @@ func writeInPlace(t *testing.T, base, rules string, spoil func(p *Plan)) error {
 }
 
 const (
-	changes = "global { hostname -> other } metric 60.0.* { pmid -> 60.9.* }" // of which each file has some
+	changes = "global { hostname -> other } metric 60.0.* { pmid -> 60.9.* }" // changes in each file
 	before  = "3 " + unchanged
 )
 
@@ -86,7 +86,7 @@ func contents(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// TestWriteInPlace replaces an archive, and leaves it alone after an error.
+// TestWriteInPlace checks that an archive is replaced, and unchanged after an error.
 func TestWriteInPlace(t *testing.T) {
 	in := input(t, 3)
 	check := func(want string) {
@@ -102,7 +102,7 @@ func TestWriteInPlace(t *testing.T) {
 		t.Error("no error of a value that is too large")
 	}
 	check(before)
-	// The index goes while the archive is written, so that it cannot be kept after others were.
+	// Remove the index while the archive is written, so that keep fails after it kept other files.
 	index, err := os.ReadFile(in + ".index")
 	if err != nil {
 		t.Fatal(err)
@@ -123,8 +123,8 @@ func TestWriteInPlace(t *testing.T) {
 	check(after())
 }
 
-// TestInPlaceEachStep looks at what there is before each change, as after a kill: the archive is
-// complete by its name or, where that has no metadata, by the other one.
+// TestInPlaceEachStep checks the files before each step, as after a kill: the archive is complete
+// under its name or, if that has no metadata, under the ".old" name.
 func TestInPlaceEachStep(t *testing.T) {
 	for _, packed := range []bool{false, true} {
 		in := input(t, 3)
@@ -167,8 +167,8 @@ func TestInPlaceEachStep(t *testing.T) {
 	}
 }
 
-// TestInPlaceFails has the last steps fail: there is the old archive then, as it was, and nothing
-// else.
+// TestInPlaceFails makes the last steps fail and checks that only the old archive is left,
+// unchanged.
 func TestInPlaceFails(t *testing.T) {
 	for _, packed := range []bool{false, true} {
 		for _, suffix := range []string{".0", ".1", ".index", ".meta"} {
@@ -199,7 +199,7 @@ func TestInPlaceFails(t *testing.T) {
 	}
 }
 
-// TestInPlaceModes checks that files keep their permissions, also if they were compressed. A new
+// TestInPlaceModes checks that files keep their permissions, even if they were compressed. A new
 // file has those of the metadata.
 func TestInPlaceModes(t *testing.T) {
 	if runtime.GOOS == "windows" {
@@ -225,7 +225,7 @@ func TestInPlaceModes(t *testing.T) {
 	}
 }
 
-// TestInPlaceNothingLeft checks that an archive stays as it is when the rules leave no record.
+// TestInPlaceNothingLeft checks that an archive stays unchanged if the rules leave no record.
 func TestInPlaceNothingLeft(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "a")
 	w, err := archive.WriterOptions{Label: archive.Label{Version: 3, PID: 1, Host: "web1", TimeZone: "UTC"}}.Create(base)
@@ -253,7 +253,7 @@ func TestInPlaceNothingLeft(t *testing.T) {
 	}
 }
 
-// paths are the files of an archive.
+// paths returns the files of an archive.
 func paths(t *testing.T, base string) []string {
 	t.Helper()
 	found, err := filepath.Glob(base + "*")

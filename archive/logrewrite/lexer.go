@@ -7,7 +7,7 @@ import (
 	"github.com/pcp-go/pcp/internal/scan"
 )
 
-// A kind is the kind of a token. For a token of a single character, it is the character.
+// A kind is the kind of a token. For a one-character token it is the character.
 type kind int
 
 const (
@@ -22,22 +22,22 @@ const (
 	kHost           // after HOSTNAME ->
 	kString         // "one line", not empty
 	kText           // "any \"text\""
-	kJSON           // an empty string, a JSON number that is no kNumber, true, false and null
-	kKeyword        // its text is in lower case
+	kJSON           // an empty string, a JSON number other than kNumber, true, false, null
+	kKeyword        // text is in lower case
 	kPattern        // /a.*b/
 )
 
 // A token is a word of a rule.
 type token struct {
 	kind kind
-	text string // as it stands, strings without their quotes; kText without backslashes
-	raw  string // as it stands
+	text string // strings without quotes, kText without backslashes
+	raw  string // as in the input
 }
 
 // is reports whether a token is a keyword.
 func (t token) is(keyword string) bool { return t.kind == kKeyword && t.text == keyword }
 
-// The keywords, which depend on the rule that they stand in.
+// The keywords of each kind of rule.
 var (
 	ruleWords   = words("global", "indom", "metric", "text", "label")
 	globalWords = words("hostname", "tz", "timezone", "zoneinfo", "features", "bits", "time")
@@ -55,20 +55,20 @@ func words(list ...string) map[string]bool {
 	return m
 }
 
-// A lexer makes tokens of the text of rules.
+// A lexer splits rules into tokens.
 type lexer struct {
 	text  string
 	at    int
 	line  int
 	words map[string]bool // the keywords
-	stars bool            // a star by itself is a token
-	json  bool            // so are JSON's
-	host  bool            // the next token is the name of a host
+	stars bool            // a single star is a token
+	json  bool            // JSON values are tokens
+	host  bool            // the next token is a host name
 
-	patterns bool // so are regular expressions
+	patterns bool // regular expressions are tokens
 }
 
-// next returns the next token. A character that begins no token is an error.
+// next returns the next token. It fails if no token begins here.
 func (l *lexer) next() (token, error) {
 	l.skip()
 	rest := l.text[l.at:]
@@ -80,7 +80,7 @@ func (l *lexer) next() (token, error) {
 		return token{}, errors.New("Unexpected character '" + rest[:1] + "'")
 	}
 	l.at += n
-	t.raw = rest[:n] // of which newlines do not count
+	t.raw = rest[:n] // newlines in it do not change l.line
 	return t, nil
 }
 
@@ -105,8 +105,7 @@ func (l *lexer) skip() {
 	}
 }
 
-// match returns the longest token at the beginning of s and its length, or length 0 if no token
-// matches.
+// match returns the longest token at the start of s and its length, which is 0 if no token matches.
 func (l *lexer) match(s string) (token, int) {
 	if l.host {
 		if scan.IsAlnum(s[0]) {
@@ -143,7 +142,7 @@ func (l *lexer) match(s string) (token, int) {
 	return token{}, 0
 }
 
-// quoted is a string.
+// quoted returns the string at the start of s and its length.
 func (l *lexer) quoted(s string) (token, int) {
 	simple := 1 + span(s, 1, func(c byte) bool { return c != '"' && c != '\n' })
 	short := 0
@@ -171,7 +170,22 @@ func (l *lexer) quoted(s string) (token, int) {
 	return token{kind: kString, text: s[1 : short-1]}, short
 }
 
-// number returns a token that begins with a digit, or in JSON with a minus.
+// unescape removes backslashes before other characters.
+func unescape(s string) string {
+	if strings.IndexByte(s, '\\') < 0 {
+		return s
+	}
+	b := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) {
+			i++
+		}
+		b = append(b, s[i])
+	}
+	return string(b)
+}
+
+// number returns the number token at the start of s. In JSON it may begin with a minus.
 func (l *lexer) number(s string) (token, int) {
 	n := 0
 	json := 0
@@ -193,7 +207,7 @@ func (l *lexer) number(s string) (token, int) {
 	return t, n
 }
 
-// dotted is a number, or several with dots between them.
+// dotted returns the kind and length of a number, or of several joined by dots.
 func (l *lexer) dotted(s string) (kind, int) {
 	one := span(s, 0, scan.IsDigit)
 	if one == len(s) || s[one] != '.' {
@@ -218,7 +232,7 @@ func (l *lexer) dotted(s string) (kind, int) {
 	return kFloat, two
 }
 
-// jsonNumber is the length of the JSON number that s begins with.
+// jsonNumber returns the length of the JSON number at the start of s.
 func jsonNumber(s string) int {
 	n := 0
 	if strings.HasPrefix(s, "-") {
@@ -247,7 +261,7 @@ func jsonNumber(s string) int {
 }
 
 // nameLen returns the length of the metric name at the start of s. A single = or - may precede each
-// of its other characters.
+// character but the first.
 func nameLen(s string) int {
 	n := 1
 	for n < len(s) {
@@ -263,7 +277,7 @@ func nameLen(s string) int {
 	return n
 }
 
-// span is how many characters from the offset from are of a class.
+// span returns the number of consecutive characters of a class in s, starting at offset from.
 func span(s string, from int, class func(byte) bool) int {
 	n := from
 	for n < len(s) && class(s[n]) {

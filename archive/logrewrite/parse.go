@@ -9,14 +9,14 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// maxRules is the largest size of a file of rules, in bytes.
+// maxRules is the maximum size of a rules file in bytes.
 const maxRules = 16 << 20
 
-// Rules is a parsed file of rules.
+// Rules is a parsed rules file. Several plans may use it.
 type Rules struct {
 	name  string // of the file
 	rules []rule
-	lines int // of the file
+	lines int // number of lines
 }
 
 // Parse parses rules in the language of pmlogrewrite(1). name names the file in messages. A syntax
@@ -35,13 +35,13 @@ func Parse(name string, r io.Reader) (Rules, error) {
 	return Rules{name, p.rules, p.lex.line}, err
 }
 
-// A parser parses by recursive descent. It reads a token ahead only where the grammar needs one, so
-// that errors carry the line that was reached.
+// A parser parses by recursive descent. It looks ahead only where the grammar requires it, so that
+// errors have the right line.
 type parser struct {
 	file  string
 	lex   lexer
 	ahead token
-	has   bool // whether ahead was read
+	has   bool // ahead is valid
 	rules []rule
 	rule  *rule // the current rule; nil before its target is parsed
 	notes []note
@@ -56,7 +56,7 @@ func (p *parser) fail(text string) {
 
 func (p *parser) syntax() { p.fail("syntax error") }
 
-// peek is the next token.
+// peek returns the next token without consuming it.
 func (p *parser) peek() token {
 	if !p.has {
 		t, err := p.lex.next()
@@ -68,15 +68,15 @@ func (p *parser) peek() token {
 	return p.ahead
 }
 
-// take takes the next token.
+// take consumes the next token.
 func (p *parser) take() token {
 	t := p.peek()
 	p.has = false
 	return t
 }
 
-// name takes the name w if it is the next token. Words that later versions of the language added
-// are not keywords, so that they remain valid names elsewhere.
+// name consumes the name w if it is the next token. Words of later versions of the language are not
+// keywords, so they remain valid names elsewhere.
 func (p *parser) name(w string) bool {
 	if t := p.peek(); t.kind != kName || !strings.EqualFold(t.text, w) {
 		return false
@@ -85,7 +85,7 @@ func (p *parser) name(w string) bool {
 	return true
 }
 
-// want takes a token of one of the kinds. For any other token it fails with text.
+// want consumes a token of one of the kinds. For any other token it fails with text.
 func (p *parser) want(text string, kinds ...kind) token {
 	if !slices.Contains(kinds, p.peek().kind) {
 		p.fail(text)
@@ -93,7 +93,7 @@ func (p *parser) want(text string, kinds ...kind) token {
 	return p.take()
 }
 
-// accept takes the next token if it is of kind k.
+// accept consumes the next token if it is of kind k.
 func (p *parser) accept(k kind) bool {
 	if p.peek().kind != k {
 		return false
@@ -102,7 +102,7 @@ func (p *parser) accept(k kind) bool {
 	return true
 }
 
-// word takes the keyword w if it is the next token.
+// word consumes the keyword w if it is the next token.
 func (p *parser) word(w string) bool {
 	if !p.peek().is(w) {
 		return false
@@ -140,7 +140,7 @@ func (p *parser) end() {
 	if p.rule != nil {
 		p.rule.notes = append(p.rule.notes, p.notes...)
 		p.rules = append(p.rules, *p.rule)
-	} else if len(p.notes) > 0 { // about a rule that has no target
+	} else if len(p.notes) > 0 { // of a rule without a valid target
 		p.rules = append(p.rules, rule{notes: p.notes})
 	}
 	p.rule, p.notes = nil, nil
@@ -205,7 +205,7 @@ func (p *parser) parseRule(word string) {
 	p.take()
 }
 
-// number returns the value of digits, cut to 32 bits as C does it.
+// number returns the value of digits, truncated to 32 bits as in C.
 func number(digits string) int {
 	v, _, _ := scan.Int(digits)
 	return int(int32(v))
@@ -361,5 +361,5 @@ func (p *parser) labelSelection(of *labelTarget) {
 // isText reports whether a token of a label rule is a string.
 func isText(t token) bool { return t.kind == kString || t.kind == kJSON && t.raw[0] == '"' }
 
-// isValue reports whether a token of a label rule is a value in JSON.
+// isValue reports whether a token of a label rule is a JSON value.
 func isValue(t token) bool { return t.kind == kString || t.kind == kJSON || t.kind == kNumber }

@@ -15,7 +15,7 @@ import (
 // exportAll compares the unexported fields of all types.
 var exportAll = cmp.Exporter(func(reflect.Type) bool { return true })
 
-// TestParse has rules of every kind.
+// TestParse parses rules of every kind.
 func TestParse(t *testing.T) {
 	rules, err := Parse("f", strings.NewReader(`# a comment
 GLOBAL { hostname -> a-b.c tz -> "UTC" Time -> -1:02:03.5 features -> bits(31,0) }
@@ -54,7 +54,7 @@ label instances 29.2 5 "n" -1.5e3 { value -> "v" new "" true }`))
 	}
 }
 
-// TestErrors has the errors of the language with their lines, as pmlogrewrite prints them.
+// TestErrors checks the errors of the language and their lines, as pmlogrewrite prints them.
 func TestErrors(t *testing.T) {
 	for _, test := range []struct {
 		rules, text string
@@ -130,7 +130,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestParseLater has the clauses that came after PCP 6.0.3.
+// TestParseLater parses the clauses added after PCP 6.0.3.
 func TestParseLater(t *testing.T) {
 	rules, err := Parse("f", strings.NewReader(`global { hostname -> "a b" tz -> "UTC" }
 indom 1.2 { iname redact iname REPLACE /a(b*)/ -> "\1" }

@@ -16,7 +16,7 @@ type pattern struct {
 	text string // of the expression
 }
 
-// maxReplaced is how long a text may be that a pattern makes, which is what a value may be.
+// maxReplaced is the maximum length of a replaced text: that of a value.
 const maxReplaced = 1<<24 - 1 - 5
 
 // pattern compiles a POSIX extended regular expression.
@@ -28,7 +28,7 @@ func (p *Plan) pattern(expr, with string) (*pattern, error) {
 	return &pattern{find, with, expr}, nil
 }
 
-// regcompErrors are the texts of the C library.
+// regcompErrors are the error texts of regcomp(3).
 var regcompErrors = map[syntax.ErrorCode]string{
 	syntax.ErrInvalidCharClass:      "Invalid character class name",
 	syntax.ErrInvalidCharRange:      "Invalid range end",
@@ -54,7 +54,7 @@ func regcompError(err error) string {
 	return "Invalid regular expression"
 }
 
-// replace is a text with the first match replaced. It reports whether there is one.
+// replace returns text with the first match replaced, and whether there was one.
 func (p *pattern) replace(text string) (string, bool, error) {
 	at := p.find.FindStringSubmatchIndex(text)
 	if at == nil {

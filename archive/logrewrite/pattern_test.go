@@ -15,10 +15,10 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// TestReplace checks what replaces a match.
+// TestReplace checks which text is replaced, and by what.
 func TestReplace(t *testing.T) {
 	for _, test := range []struct{ find, with, text, want string }{
-		{"b+", "x", "abbcb", "axcb"},      // the first match alone
+		{"b+", "x", "abbcb", "axcb"},      // only the first match
 		{"a|ab", "<&>", "cabd", "c<ab>d"}, // the longest
 		{"(b)(z)?(c)", `\3\2\1\9\&\\`, "abcd", `acb&\d`},
 		{"[[:digit:]]{2}", "", "a123", "a3"},
@@ -50,7 +50,7 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// later makes an archive like input, with one more metric of strings and one in watts.
+// later makes an archive like input, with another metric of strings and one in watts.
 func later(t *testing.T) string {
 	t.Helper()
 	base := filepath.Join(t.TempDir(), "in")
@@ -77,8 +77,7 @@ func later(t *testing.T) string {
 	return base
 }
 
-// TestRewriteLater has the clauses that are newer than PCP 6.0.3, with their changes, warnings and
-// summaries.
+// TestRewriteLater checks the changes, warnings and summaries of clauses added after PCP 6.0.3.
 func TestRewriteLater(t *testing.T) {
 	const (
 		unchanged = `3 web1 UTC 250
@@ -149,7 +148,7 @@ Inst Changes:	<- InDom 60.1
 	}
 }
 
-// TestErrorsLater has the errors of clauses that came after PCP 6.0.3 that depend on the archive.
+// TestErrorsLater checks errors of clauses added after PCP 6.0.3 that depend on the archive.
 func TestErrorsLater(t *testing.T) {
 	in := later(t)
 	for _, test := range []struct{ rules, want string }{

@@ -14,9 +14,9 @@ import (
 // Options configure a rewrite. The zero value keeps the version of the archive and ignores
 // warnings.
 type Options struct {
-	Version int           // of the output; 0 means that of the input, which is also the least
-	Rescale bool          // convert the values of all metrics whose units change within one dimension
-	Warn    func(Warning) // called for each rule that has no effect or looks wrong; may be nil
+	Version int           // of the output, at least that of the input; 0 means that of the input
+	Rescale bool          // convert values whenever units change within one dimension
+	Warn    func(Warning) // if not nil, called for each rule without effect or suspicious rule
 	// Desperate makes Plan.Write keep an incomplete output after an error.
 	Desperate bool
 }
@@ -25,7 +25,7 @@ type Options struct {
 // Add, Check and one of the Write methods are called in this order:
 //
 //	plan, err := logrewrite.Options{}.Plan(set)
-//	err = plan.Add(rules) // once for each file of rules
+//	err = plan.Add(rules) // once for each rules file
 //	err = plan.Check()    // all rules together
 //	err = plan.Write(ctx, "web1/20261123.new")
 type Plan struct {
@@ -33,19 +33,19 @@ type Plan struct {
 	set     *archive.Set
 	meta    *archive.Metadata
 	names   *pmns.Tree
-	label   archive.Label // as it was
-	version int           // of what is written
-	step    func(string)  // tests observe the steps of WriteInPlace with it
+	label   archive.Label // of the input
+	version int           // of the output
+	step    func(string)  // called before each step of WriteInPlace, for tests
 
-	rules int    // how many there were
-	file  string // of the rule that is being added
+	rules int    // number of rules so far
+	file  string // of the current rule
 	line  int
 
 	host, zone, zoneinfo *string
 	features             *uint32
 	delta                *time.Duration
 
-	indoms  []*indomSpec // in the order in which rules named them, as are the others
+	indoms  []*indomSpec // in the order of the rules, as the others
 	metrics []*metricSpec
 	texts   []*textSpec
 	labels  []*labelSpec
@@ -54,7 +54,7 @@ type Plan struct {
 	byMetric map[pdu.PMID]*metricSpec
 	byText   map[textKey][]*textSpec
 
-	metricOrder []archive.Metric // all, in the order of the C library's hash tables, as are the others
+	metricOrder []archive.Metric // all, in the order of the C library's hash tables, as the others
 	indomOrder  []*archive.InDom
 	textOrder   []archive.TextRecord
 	labelOrder  []labelKey
@@ -70,8 +70,9 @@ type labelKey struct {
 	ident uint32
 }
 
-// Plan returns a plan without rules for an archive set, which must stay open. The archives of a set
-// become one archive. The error is pdu.ErrLabel if Version is unknown or less than the archive's.
+// Plan returns a plan without rules for an archive set, which must stay open. The output is one
+// archive, even if the set has several. The error is pdu.ErrLabel if Version is unknown or below
+// the archive's.
 func (o Options) Plan(set *archive.Set) (*Plan, error) {
 	p := &Plan{opts: o, set: set, meta: set.Metadata(), label: set.Label(),
 		byInDom: map[pdu.InDom]*indomSpec{}, byMetric: map[pdu.PMID]*metricSpec{}, byText: map[textKey][]*textSpec{}}
@@ -132,7 +133,7 @@ func inTwoTables[T any](list []T, keys func(T) (outer, inner uint32)) (sorted []
 	return sorted
 }
 
-// Add adds rules to the plan. The error is an *Error; the rest of the rules is not added then.
+// Add adds rules to the plan. It stops at the first error, which is an *Error.
 func (p *Plan) Add(rules Rules) error {
 	p.file = rules.name
 	for i := range rules.rules {
@@ -159,7 +160,7 @@ func (p *Plan) add(r *rule) error {
 	p.line = r.line
 	var apply func(change) error
 	switch of := r.target.(type) {
-	case nil: // it ends with an error
+	case nil: // Parse failed in the target
 	case globalTarget:
 		apply = p.changeGlobal
 	case indomTarget:
@@ -198,7 +199,7 @@ func (p *Plan) semantic(format string, args ...any) error {
 	return &Error{File: p.file, Line: p.line, Text: fmt.Sprintf(format, args...), semantic: true}
 }
 
-// wrong returns the error for a change that the target does not support.
+// wrong returns an error for a change that the target does not support.
 func (p *Plan) wrong(c change) error { return p.errorf("%T is no change of this target", c) }
 
 // changeGlobal applies a change to the archive label or the times.

@@ -10,18 +10,18 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// An indomSpec has the changes of an instance domain.
+// An indomSpec is the changes to an instance domain.
 type indomSpec struct {
 	old, new  pdu.InDom
 	moved     bool
 	duplicate bool
-	insts     []instSpec // all that the domain ever had
-	active    bool       // the present rule is about it
+	insts     []instSpec // all instances that it ever had
+	active    bool       // the current rule applies to it
 	byID      map[pdu.InstID]*instSpec
-	deletes   bool // instances
+	deletes   bool // whether instances are deleted
 }
 
-// An instSpec has the changes of an instance.
+// An instSpec is the changes to an instance.
 type instSpec struct {
 	old, new         pdu.Instance
 	renamed, renumed bool
@@ -36,7 +36,7 @@ func (s *indomSpec) changesInsts() bool {
 	return slices.ContainsFunc(s.insts, func(i instSpec) bool { return i.changes() })
 }
 
-// beginInDoms begins a rule of instance domains.
+// beginInDoms begins a rule for instance domains.
 func (p *Plan) beginInDoms(of indomTarget) func(change) error {
 	for _, s := range p.indoms {
 		s.active = false
@@ -57,7 +57,7 @@ func (p *Plan) beginInDoms(of indomTarget) func(change) error {
 	return p.changeInDoms
 }
 
-// indomSpec is the spec of an instance domain of the archive.
+// indomSpec returns the changes to an instance domain of the archive.
 func (p *Plan) indomSpec(id pdu.InDom) *indomSpec {
 	if s := p.byInDom[id]; s != nil {
 		return s
@@ -71,7 +71,7 @@ func (p *Plan) indomSpec(id pdu.InDom) *indomSpec {
 	return s
 }
 
-// allInstances returns the instances that a domain ever had, those of the last record first, like
+// allInstances returns all instances that a domain ever had, those of the last record first, like
 // pmGetInDomArchive(3).
 func allInstances(d *archive.InDom) (all []pdu.Instance) {
 	seen := map[pdu.InstID]bool{}
@@ -86,8 +86,7 @@ func allInstances(d *archive.InDom) (all []pdu.Instance) {
 	return all
 }
 
-// sameInstance reports whether two external names are of one instance: they are the same up to the
-// first blank.
+// sameInstance reports whether two external names are equal up to the first blank.
 func sameInstance(a, b string) bool { return firstWord(a) == firstWord(b) }
 
 func firstWord(name string) string {
@@ -95,7 +94,7 @@ func firstWord(name string) string {
 	return word
 }
 
-// changeInDoms applies a change to the instance domains of the present rule.
+// changeInDoms applies a change to the instance domains of the current rule.
 func (p *Plan) changeInDoms(c change) error {
 	var replace *pattern
 	if c, ok := c.(replaceInstances); ok {
@@ -171,7 +170,7 @@ func (p *Plan) renameInstance(s *indomSpec, c renameInstance) error {
 	return nil
 }
 
-// renameInstances gives all instances of a domain another name.
+// renameInstances renames all instances of a domain.
 func (p *Plan) renameInstances(s *indomSpec, rename func(pdu.Instance) (string, error)) error {
 	for i := range s.insts {
 		inst := &s.insts[i]

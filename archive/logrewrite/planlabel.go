@@ -9,17 +9,17 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A labelSpec has the changes of labels.
+// A labelSpec is the changes to labels.
 type labelSpec struct {
 	key      labelKey
 	inst     pdu.InstID // pdu.NoInst means all
 	label    *string    // nil means all
 	value    string     // empty means all
-	ident    uint32     // that they get
+	ident    uint32     // their new identifier
 	newInst  pdu.InstID
 	newLabel string
 	newValue string
-	added    pdu.LabelSet // what is new
+	added    pdu.LabelSet // new labels
 
 	moved, instMoved, renamed, revalued, extended bool
 	deleted                                       bool
@@ -30,7 +30,7 @@ func (s *labelSpec) changes() bool {
 	return s.moved || s.instMoved || s.renamed || s.revalued || s.extended || s.deleted
 }
 
-// of names the owner of labels in messages.
+// of names the subject of the labels in messages.
 func (s *labelSpec) of() string {
 	switch id := s.key.ident; s.key.class {
 	case pdu.LabelContext:
@@ -52,9 +52,8 @@ func clusterText(ident uint32) string {
 	return fmt.Sprintf("%d.%d", ident>>22&511, id.Cluster())
 }
 
-// place names the owner of labels for the warnings of clauses. value is true if the clause changes
-// a label's value, and false if it changes the name. For values, the C program reports contexts and
-// domains as clusters, too.
+// place names the subject of the labels in warnings. value says whether the clause changes values
+// or names. For values, the C program reports contexts and domains as clusters, too.
 func (s *labelSpec) place(value bool) string {
 	switch id := s.key.ident; {
 	case s.key.class == pdu.LabelContext && !value:
@@ -71,7 +70,7 @@ func (s *labelSpec) place(value bool) string {
 	return "cluster " + clusterText(s.key.ident)
 }
 
-// beginLabels begins a rule of labels.
+// beginLabels begins a rule for labels.
 func (p *Plan) beginLabels(of labelTarget) func(change) error {
 	p.deactivateLabels()
 	keys := p.labelKeys(of)
@@ -107,7 +106,7 @@ func (p *Plan) deactivateLabels() {
 	}
 }
 
-// labelKeys are the labels of the archive that a rule is of.
+// labelKeys returns the subjects of labels in the archive that a rule selects.
 func (p *Plan) labelKeys(of labelTarget) (keys []labelKey) {
 	var ids []pdu.PMID
 	byID := of.metric.name != "" || of.metric.id.one()
@@ -138,7 +137,7 @@ func (p *Plan) labelKeys(of labelTarget) (keys []labelKey) {
 	return keys
 }
 
-// instanceNamed is the instance of a domain with a name.
+// instanceNamed returns the instance of a domain with the given name.
 func (p *Plan) instanceNamed(id pdu.InDom, name string) (pdu.InstID, bool) {
 	if d := p.meta.InDom(id); d != nil {
 		for _, i := range allInstances(d) {
@@ -150,9 +149,8 @@ func (p *Plan) instanceNamed(id pdu.InDom, name string) (pdu.InstID, bool) {
 	return 0, false
 }
 
-// labelSpec returns the spec of labels: the latest one that agrees with all given arguments, even
-// if it selects fewer labels, or else a new one. The rules of pmlogrewrite depend on their order in
-// the same way.
+// labelSpec returns the latest spec that matches all given arguments, even if it selects fewer
+// labels, or else a new one. The order of rules has the same effect in pmlogrewrite.
 func (p *Plan) labelSpec(key labelKey, inst pdu.InstID, label *string, value string) *labelSpec {
 	for _, s := range slices.Backward(p.labels) {
 		if s.key == key && (inst == pdu.NoInst || s.inst == inst) &&
@@ -169,7 +167,7 @@ func (p *Plan) appendLabelSpec(s *labelSpec) *labelSpec {
 	return s
 }
 
-// newLabelSpec is the spec of labels, all of them, that get another one.
+// newLabelSpec returns the spec of all labels of a subject, for a label that is added to them.
 func (p *Plan) newLabelSpec(key labelKey, inst pdu.InstID) *labelSpec {
 	for _, s := range slices.Backward(p.labels) {
 		if s.key == key && s.inst == inst && s.label == nil && s.value == "" {
@@ -179,7 +177,7 @@ func (p *Plan) newLabelSpec(key labelKey, inst pdu.InstID) *labelSpec {
 	return p.appendLabelSpec(&labelSpec{key: key, inst: inst})
 }
 
-// changeLabels applies a change to the labels of the present rule.
+// changeLabels applies a change to the labels of the current rule.
 func (p *Plan) changeLabels(c change) error {
 	for _, s := range slices.Backward(p.labels) {
 		if s.active {
@@ -191,7 +189,7 @@ func (p *Plan) changeLabels(c change) error {
 	return nil
 }
 
-// maxLabelName is the length of a label's name that a label set can hold.
+// maxLabelName is the maximum length of a label name in a label set.
 const maxLabelName = 255
 
 func (p *Plan) changeLabel(s *labelSpec, c change) error {
@@ -231,7 +229,7 @@ func (p *Plan) changeLabel(s *labelSpec, c change) error {
 	return nil
 }
 
-// moveLabel changes the owner of labels.
+// moveLabel changes the subject of labels.
 func (p *Plan) moveLabel(s *labelSpec, c change) error {
 	if err := p.onceFor(s.moved, s.deleted, "id", s.of()); err != nil {
 		return err
@@ -307,7 +305,7 @@ func (p *Plan) newLabels(of labelTarget, c addLabel) error {
 	return nil
 }
 
-// causeText is the system's text of an error of label sets.
+// causeText returns PCP's text for an error of package pdu's label functions.
 func causeText(err error) string {
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		return pdu.FromError(errno).Error()
@@ -339,8 +337,8 @@ func newErrorText(c pdu.LabelClass) string {
 	return newTargetText(c)
 }
 
-// newTargets returns the specs of all parts that get a new label. Metrics and instances need no
-// earlier labels.
+// newTargets returns the specs of all subjects that get a new label. Metrics and instances need not
+// have labels yet.
 func (p *Plan) newTargets(of labelTarget) (specs []*labelSpec) {
 	add := func(ident uint32, inst pdu.InstID) {
 		if s := p.newLabelSpec(labelKey{of.class, ident}, inst); !slices.Contains(specs, s) {
@@ -372,7 +370,7 @@ func (p *Plan) newTargets(of labelTarget) (specs []*labelSpec) {
 	return specs
 }
 
-// newMetricTargets adds what metrics stand for.
+// newMetricTargets calls add for the metrics that a rule selects, or for their domains or clusters.
 func (p *Plan) newMetricTargets(of labelTarget, add func(ident uint32, inst pdu.InstID)) {
 	named, _ := p.names.Lookup(of.metric.name)
 	for _, m := range p.metricOrder {

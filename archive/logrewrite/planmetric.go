@@ -8,19 +8,19 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A metricSpec has the changes of a metric.
+// A metricSpec is the changes to a metric.
 type metricSpec struct {
 	old, new         pdu.Desc
 	oldName, newName string
 
 	pmid, name, typ, indom, sem, units bool // what changes
 	deleted                            bool
-	deletedBy                          int // the number of the rule
+	deletedBy                          int // number of the rule
 	rescale                            bool
 	output                             outputChoice
-	outputInst                         pdu.InstID // that the one value gets, if output picks an instance
-	values                             []*pattern // one after the other
-	insts                              *indomSpec // of the old instance domain, if its instances change
+	outputInst                         pdu.InstID // of the kept value, if output picks an instance
+	values                             []*pattern // applied in order
+	insts                              *indomSpec // changes to the old instance domain, if its instances change
 	active                             bool
 }
 
@@ -28,7 +28,7 @@ func (s *metricSpec) changes() bool {
 	return s.pmid || s.name || s.typ || s.indom || s.sem || s.units || len(s.values) > 0 || s.deleted || s.insts != nil
 }
 
-// beginMetrics begins a rule of metrics.
+// beginMetrics begins a rule for metrics.
 func (p *Plan) beginMetrics(of metricTarget) func(change) error {
 	for _, s := range p.metrics {
 		s.active = false
@@ -41,7 +41,7 @@ func (p *Plan) beginMetrics(of metricTarget) func(change) error {
 	return p.changeMetrics
 }
 
-// find is the metrics that a rule is of, with a warning if there is no such name.
+// find returns the metrics that a rule selects. It warns of an unknown name.
 func (p *Plan) find(of metricTarget) []pdu.PMID {
 	if of.name != "" {
 		id, err := p.names.Lookup(of.name)
@@ -63,7 +63,7 @@ func (p *Plan) find(of metricTarget) []pdu.PMID {
 	return all
 }
 
-// metricSpec is the spec of a metric, nil if the archive has no such metric.
+// metricSpec returns the changes to a metric, or nil if the archive does not have it.
 func (p *Plan) metricSpec(id pdu.PMID) *metricSpec {
 	if s := p.byMetric[id]; s != nil {
 		return s
@@ -80,10 +80,10 @@ func (p *Plan) metricSpec(id pdu.PMID) *metricSpec {
 	return s
 }
 
-// maxName is the length of a metric's name that readers of archives accept.
+// maxName is the maximum length of a metric name that archive readers accept.
 const maxName = 4096
 
-// changeMetrics applies a change to the metrics of the present rule.
+// changeMetrics applies a change to the metrics of the current rule.
 func (p *Plan) changeMetrics(c change) error {
 	var replace *pattern
 	if c, ok := c.(replaceValues); ok {
@@ -151,7 +151,7 @@ func (p *Plan) changeMetric(s *metricSpec, c change, replace *pattern) error {
 	return p.wrong(c)
 }
 
-// once checks that a metric has a change once, and that it is not deleted.
+// once checks that a metric is not changed twice, and not deleted.
 func (p *Plan) once(s *metricSpec, changed bool, what string) error {
 	if changed {
 		return p.errorf("Duplicate %s clause for metric %s", what, s.oldName)
@@ -175,13 +175,13 @@ func (p *Plan) setPMID(s *metricSpec, c setPMID) error {
 	return nil
 }
 
-// checkNames checks that no new name is above or below the name of another metric: readers could
-// reach only one of the two.
+// checkNames checks that no new name is above or below the name of another metric, since readers
+// could reach only one of the two.
 func (p *Plan) checkNames() error {
 	if !slices.ContainsFunc(p.metrics, func(s *metricSpec) bool { return s.name && !s.deleted }) {
 		return nil
 	}
-	isNew := map[string]bool{} // by name in the output
+	isNew := map[string]bool{} // whether a name of the output is new
 	for m := range p.meta.Metrics() {
 		s := p.byMetric[m.PMID]
 		if s != nil && s.deleted {
@@ -290,7 +290,7 @@ func (p *Plan) setInDom(s *metricSpec, c moveInDom) error {
 	return nil
 }
 
-// indomText is how the tool writes an instance domain.
+// indomText formats an instance domain as pmlogrewrite does.
 func indomText(d pdu.InDom) string {
 	if d == pdu.NoInDom {
 		return "PM_INDOM_NULL"
@@ -298,7 +298,7 @@ func indomText(d pdu.InDom) string {
 	return d.String()
 }
 
-// semText is how the tool writes semantics.
+// semText formats semantics as pmlogrewrite does.
 func semText(s pdu.Sem) string {
 	switch s {
 	case pdu.SemCounter:

@@ -7,11 +7,11 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A textSpec has the changes of a help text.
+// A textSpec is the changes to a help text.
 type textSpec struct {
 	old     archive.TextRecord
-	ident   uint32 // that it gets
-	text    string // that it gets
+	ident   uint32 // the new one
+	text    string // the new one
 	moved   bool
 	changed bool
 	deleted bool
@@ -20,8 +20,7 @@ type textSpec struct {
 
 func (s *textSpec) changes() bool { return s.moved || s.changed || s.deleted }
 
-// of is what a text is of, in messages. That it is unknown of what kind is what the C program
-// prints.
+// of describes a text in messages. The C program prints "unknown" for its kind.
 func (s *textSpec) of() string {
 	if s.old.Kind&pdu.TextInDom != 0 {
 		return "unknown text for indom " + pdu.InDom(s.old.Ident).String()
@@ -29,7 +28,7 @@ func (s *textSpec) of() string {
 	return "unknown text for metric " + pdu.PMID(s.old.Ident).String()
 }
 
-// beginTexts begins a rule of help texts.
+// beginTexts begins a rule for help texts.
 func (p *Plan) beginTexts(of textTarget) func(change) error {
 	for _, s := range p.texts {
 		s.active = false
@@ -64,7 +63,7 @@ func (p *Plan) beginTexts(of textTarget) func(change) error {
 	return p.changeTexts
 }
 
-// textSpec is the spec of a help text, of a certain content if that is not empty.
+// textSpec returns the changes to a help text. A non-empty content must match.
 func (p *Plan) textSpec(t archive.TextRecord, content string) *textSpec {
 	key := textKey{t.Kind, t.Ident}
 	specs := p.byText[key]
@@ -85,7 +84,7 @@ func (p *Plan) textSpec(t archive.TextRecord, content string) *textSpec {
 	return s
 }
 
-// changeTexts applies a change to the help texts of the present rule.
+// changeTexts applies a change to the help texts of the current rule.
 func (p *Plan) changeTexts(c change) error {
 	for _, s := range slices.Backward(p.texts) {
 		if s.active {
@@ -143,7 +142,7 @@ func (p *Plan) moveText(s *textSpec, to uint32, same string) error {
 	return nil
 }
 
-// onceFor returns an error if there is already a change or a deletion.
+// onceFor returns an error if something is already changed or deleted.
 func (p *Plan) onceFor(changed, deleted bool, what, of string) error {
 	if changed {
 		return p.errorf("Duplicate %s clause for %s", what, of)

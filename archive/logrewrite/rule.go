@@ -6,8 +6,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A rule changes the parts of an archive that its target selects. It has no effect on what the
-// archive does not contain. The parser allows these changes for each target:
+// A rule changes the parts of an archive that its target selects. The parser allows these changes
+// for each target:
 //
 //	globalTarget  setHost setTimeZone setZoneInfo setFeatures shift
 //	indomTarget   renameInstance redactInstances replaceInstances renumberInstance moveInDom
@@ -27,7 +27,7 @@ type rule struct {
 
 // A note is a warning about the text of a rule.
 type note struct {
-	before int // the index of the change that it is about; -1 is the target
+	before int // index of the change that it concerns; -1 means the target
 	line   int
 	text   string
 }
@@ -49,7 +49,7 @@ func (p pmidPattern) matches(id pdu.PMID) bool {
 // one reports whether the pattern selects a single metric.
 func (p pmidPattern) one() bool { return p.cluster != anyNumber && p.item != anyNumber }
 
-// of returns the identifier that replaces id.
+// of returns the replacement of id.
 func (p pmidPattern) of(id pdu.PMID) pdu.PMID {
 	if p.cluster == anyNumber {
 		p.cluster = int(id.Cluster())
@@ -60,7 +60,7 @@ func (p pmidPattern) of(id pdu.PMID) pdu.PMID {
 	return makePMID(p.domain, p.cluster, p.item)
 }
 
-// makePMID is like pdu.MakePMID but also accepts domain 511, that of derived metrics.
+// makePMID is like pdu.MakePMID but also accepts the domain of derived metrics, 511.
 func makePMID(domain, cluster, item int) pdu.PMID {
 	return pdu.PMID(domain&511<<22 | cluster&4095<<10 | item&1023)
 }
@@ -72,7 +72,7 @@ func (p indomPattern) matches(d pdu.InDom) bool {
 	return p.domain == int(d.Domain()) && (p.serial == anyNumber || p.serial == int(d.Serial()))
 }
 
-// of returns the identifier that replaces d.
+// of returns the replacement of d.
 func (p indomPattern) of(d pdu.InDom) pdu.InDom {
 	if p.serial == anyNumber {
 		p.serial = int(d.Serial())
@@ -95,7 +95,7 @@ type (
 	}
 
 	// textTarget selects help texts of metric or, if that is nil, of indom. If neither oneLine nor
-	// help is set, it selects one-line texts. A content selects only texts equal to it.
+	// help is set, it selects one-line texts. A non-empty content selects only texts equal to it.
 	textTarget struct {
 		metric        *metricTarget
 		indom         *indomTarget
@@ -130,7 +130,7 @@ type instancePattern struct {
 	id   pdu.InstID
 }
 
-// An instanceBy says which field of an instancePattern selects.
+// An instanceBy says which field of an instancePattern to compare.
 type instanceBy uint8
 
 const (
@@ -156,7 +156,7 @@ type (
 	shift struct{ by time.Duration }
 
 	// renameInstance changes the external name of an instance, or deletes the instance. Names match
-	// up to the first blank, as everywhere in PCP.
+	// up to the first blank.
 	renameInstance struct {
 		old, new string
 		delete   bool
@@ -164,8 +164,8 @@ type (
 	// redactInstances replaces all external names with the instance's identifier.
 	redactInstances struct{}
 	// replaceInstances replaces the first match of a POSIX extended regular expression in the
-	// external names of all instances. In the replacement & stands for the match and \1 to \9 for
-	// its groups. A backslash quotes any other character.
+	// external names of all instances. In the replacement, & is the match and \1 to \9 are its
+	// groups. A backslash quotes any other character.
 	replaceInstances struct{ find, with string }
 	// renumberInstance changes the identifier of an instance, or deletes the instance.
 	renumberInstance struct {
@@ -173,8 +173,8 @@ type (
 		delete   bool
 	}
 	// moveInDom changes the identifier of an instance domain and all references to it. With
-	// duplicate the old domain is kept too. For a metric it changes the instance domain, or removes
-	// it if none is set; output then chooses the value to keep.
+	// duplicate it keeps the old domain too. For a metric it changes the instance domain, or
+	// removes it if none is set, and output chooses the value to keep.
 	moveInDom struct {
 		to        indomPattern
 		none      bool
@@ -185,15 +185,15 @@ type (
 	// deletion removes the target.
 	deletion struct{}
 	// setPMID changes the identifier of a metric, text or label. For labels of domains and clusters
-	// only the domain, or the domain and cluster, count.
+	// it uses only the domain, or the domain and cluster.
 	setPMID struct{ to pmidPattern }
 	// setName renames a metric. With dupOK another metric may already have the name.
 	setName struct {
 		name  string
 		dupOK bool
 	}
-	// setType converts the numeric values of a metric to another type, strings included. If ifType
-	// is not nil, it converts only metrics of that type.
+	// setType converts the values of a numeric metric to another type, which may be string. If
+	// ifType is not nil, it converts only metrics of that type.
 	setType struct {
 		ifType *pdu.Type
 		to     pdu.Type
@@ -253,7 +253,7 @@ type outputChoice struct {
 	instance instancePattern // for pickInstance
 }
 
-// A pickKind says how to choose the value that is kept.
+// A pickKind says how to choose the value to keep.
 type pickKind uint8
 
 // pickAll means pickFirst if the old or new instance domain is NULL.

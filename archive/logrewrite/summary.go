@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Summary writes the changes, as pmlogrewrite -v prints them.
+// Summary writes the changes to w, as pmlogrewrite -v prints them. The error is that of w.
 func (p *Plan) Summary(w io.Writer) error {
 	var b bytes.Buffer
 	b.WriteString("PCP Archive Log Rewrite Specifications Summary\n")
@@ -64,8 +64,8 @@ func (p *Plan) summarizeGlobal(b *bytes.Buffer) {
 	}
 }
 
-// deltaText formats a duration as the C program prints it: without whole years, and without the
-// sign of a duration of less than a second.
+// deltaText formats d as the C program does: without whole years, and without the sign if d is
+// under a second.
 func deltaText(d time.Duration) string {
 	sign := ""
 	if d <= -time.Second {
@@ -227,7 +227,7 @@ func (s *labelSpec) summarize(b *bytes.Buffer) {
 	}
 }
 
-// shown is the new identifier as the C program prints it.
+// shown returns the new identifier as the C program prints it.
 func (s *labelSpec) shown() uint32 {
 	if s.key.class == pdu.LabelCluster {
 		return s.ident | 1023

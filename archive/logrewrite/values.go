@@ -87,8 +87,8 @@ func (c *copier) copyValues(r *archive.Record) error {
 // metadata, as in the input.
 func (c *copier) writeSets() error {
 	const (
-		start = pdu.HeaderLen - 4 // of the length, which is in the place of the end of a PDU's header
-		end   = 4                 // the length again
+		start = pdu.HeaderLen - 4 // the length word overwrites the last word of the PDU header
+		end   = 4                 // trailing length
 	)
 	format := pdu.FormatArchive
 	if c.version == 2 {
@@ -118,14 +118,14 @@ func (c *copier) withRecord(err error, next int) error {
 	}
 	var failed error
 	if e.Record, failed = c.out.Result(); failed != nil {
-		e.Record = nil // it would be too long
+		e.Record = nil // the record would be too long
 	}
 	return err
 }
 
-// patch changes identifiers in a data record, if nothing else changes, so that values keep their
-// form, such as old floats that stand in the place of an integer. As in PCP the padding of blocks
-// is ~. It reports whether that is all.
+// patch changes identifiers in a data record in place, if nothing else changes, so that values keep
+// their encoding, such as floats in situ of old archives. It pads blocks with ~, as PCP does. It
+// returns false if more must change.
 func (c *copier) patch(r *archive.Record) bool {
 	l := c.archive.Label()
 	if c.shift != 0 || l.Version != c.version {
@@ -167,7 +167,7 @@ func (c *copier) patch(r *archive.Record) bool {
 	return true
 }
 
-// padBlocks overwrites what stands between the blocks of a data record.
+// padBlocks overwrites the padding between the blocks of a data record.
 func padBlocks(blocks []byte) {
 	for len(blocks) >= 4 {
 		n := int(binary.BigEndian.Uint32(blocks) & 0xffffff)
@@ -180,12 +180,12 @@ func padBlocks(blocks []byte) {
 	}
 }
 
-// changesForm reports whether more changes of a metric's values than identifiers.
+// changesForm reports whether more than identifiers changes in a metric's values.
 func (s *metricSpec) changesForm() bool {
 	return s.typ || s.rescale || len(s.values) > 0 || s.indom && s.output.pick != pickAll || s.insts != nil && s.insts.deletes
 }
 
-// rewriteSet adds the values of a metric, changed.
+// rewriteSet adds the changed values of a metric.
 func (c *copier) rewriteSet(s *metricSpec, set pdu.ValueSet) error {
 	if set.Err() != nil || set.Len() == 0 || !s.changesForm() && s.insts == nil {
 		set.PMID = s.new.PMID
@@ -213,8 +213,8 @@ func (c *copier) rewriteSet(s *metricSpec, set pdu.ValueSet) error {
 	return nil
 }
 
-// picksInstance reports whether the metric gets another domain and a rule gives the instance for
-// its value.
+// picksInstance reports whether the metric gets another instance domain and a rule names the
+// instance for its value.
 func (s *metricSpec) picksInstance() bool { return s.indom && s.output.pick == pickInstance }
 
 // renumber renumbers and deletes instances.
@@ -232,7 +232,7 @@ func (s *metricSpec) renumber(values []value) []value {
 	return kept
 }
 
-// convert replaces in a value, and converts it to the new scale and type.
+// convert applies replacements to a value and converts it to the new scale and type.
 func (s *metricSpec) convert(a pdu.Atom) (pdu.Atom, error) {
 	if len(s.values) > 0 && a.Type == pdu.TypeString {
 		text := string(bytes.TrimRight(a.Bytes(), "\x00"))
@@ -261,7 +261,7 @@ func (s *metricSpec) convert(a pdu.Atom) (pdu.Atom, error) {
 	return b, nil
 }
 
-// retype is pmExtractValue(3).
+// retype converts a value like pmExtractValue(3).
 func retype(a pdu.Atom, to pdu.Type) (pdu.Atom, error) {
 	switch to {
 	case pdu.Type32:
@@ -288,7 +288,7 @@ func retype(a pdu.Atom, to pdu.Type) (pdu.Atom, error) {
 	return a, pdu.ErrType
 }
 
-// pick leaves the values that OUTPUT is about.
+// pick returns the values that OUTPUT selects.
 func (s *metricSpec) pick(values []value) []value {
 	if s.output.pick == pickAll || len(values) == 0 {
 		return values
@@ -350,7 +350,7 @@ func less(a, b pdu.Atom) bool {
 	return x < y
 }
 
-// total is the sum of numbers in their type, or their average.
+// total returns the sum or average of numbers of one type, in that type.
 func total(values []value, average bool) pdu.Atom {
 	n := len(values)
 	switch t := values[0].atom.Type; t {
@@ -397,7 +397,7 @@ func total(values []value, average bool) pdu.Atom {
 	}
 }
 
-// round is a sum of integers, or its n-th part plus a half, without the fraction.
+// round returns exact, or the average sum/n rounded to the nearest integer as in C.
 func round[T int64 | uint64](sum float64, exact T, n int, average bool) T {
 	if !average {
 		return exact

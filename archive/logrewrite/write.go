@@ -10,8 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Rewrite applies rules to the archive in, a name for archive.Open, and writes the result to a new
-// archive with the base name out. It calls Plan, Add, Check and Write.
+// Rewrite opens the archive in with archive.Open, applies rules, and writes the result to a new
+// archive with the base name out. Errors are those of archive.Open, Plan, Add, Check and Write.
 func (o Options) Rewrite(ctx context.Context, in, out string, rules ...Rules) error {
 	set, err := archive.Open(ctx, in)
 	if err != nil {
@@ -45,9 +45,10 @@ func (e *ReadError) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *ReadError) Unwrap() error { return e.Err }
 
-// Write writes the changed archive with the base name out. It fails with fs.ErrExist if that
-// archive exists, and with a *ReadError if the input is damaged. After an error it removes the
-// output unless Options.Desperate is set. Its memory does not depend on the size of the data
+// Write writes the changed archive with the base name out. If no data record remains, it writes no
+// files and returns nil. It fails with fs.ErrExist if that archive exists, a *ReadError if the
+// input is damaged, and a *ConvertError if a value cannot be converted. After an error it removes
+// the output unless Options.Desperate is set. Its memory does not depend on the size of the data
 // volumes.
 func (p *Plan) Write(ctx context.Context, out string) error {
 	w, err := p.write(ctx, out, nil)
@@ -115,8 +116,8 @@ func (p *Plan) newLabel(a *archive.Archive) archive.Label {
 	return l
 }
 
-// firstTime returns the time of the first data record of a, which need not be in the output. It
-// returns otherwise if there is no data record.
+// firstTime returns the time of the first data record of a, even if it is not in the output.
+// Without data records it returns otherwise.
 func firstTime(a *archive.Archive, otherwise time.Time) time.Time {
 	for _, v := range a.Files().Volumes {
 		f, err := a.File(v.Number)
@@ -142,12 +143,12 @@ type copier struct {
 	uses map[pdu.InDom]int // the number of metrics on each instance domain of the output
 
 	next func() (*archive.Record, error, bool)
-	held *archive.Record // the next metadata record, nil at the end
+	held *archive.Record // next metadata record, nil at the end
 
-	anyDesc bool // descriptors go before any data record
+	anyDesc bool // all descriptors may precede their data records
 
 	begun     bool
-	lists     map[pdu.InDom][]pdu.Instance // the last instances of each domain, from which deltas are made
+	lists     map[pdu.InDom][]pdu.Instance // instances last written of each domain, for deltas
 	volume    int
 	needEntry bool // the current record gets an index entry
 	index     []archive.IndexEntry
@@ -174,7 +175,7 @@ func (c *copier) countUses() {
 	}
 }
 
-// begin starts to copy an archive. If it is not the first, begin writes a mark one millisecond
+// begin starts the copy of an archive. If it is not the first, begin writes a mark one millisecond
 // after the last record.
 func (c *copier) begin(later bool) error {
 	c.index = c.archive.Index()
@@ -263,7 +264,7 @@ func (c *copier) copyVolume(ctx context.Context, number int) error {
 // at returns the time that t has in the output.
 func (c *copier) at(t time.Time) time.Time { return t.Add(c.shift) }
 
-// copyRecord copies a data record after the metadata that belongs to it.
+// copyRecord copies a data record and the metadata before it.
 func (c *copier) copyRecord(r *archive.Record) error {
 	_, c.last = c.w.Place()
 	if r.Kind == archive.KindMark {
@@ -287,7 +288,7 @@ func (c *copier) copyRecord(r *archive.Record) error {
 	if err := c.copyValues(r); err != nil {
 		return err
 	}
-	return c.entry(r) // as in PCP also if there is no metric left
+	return c.entry(r) // as in PCP, even if no metric remains
 }
 
 func (c *copier) copyMark(r *archive.Record) error {
@@ -297,7 +298,7 @@ func (c *copier) copyMark(r *archive.Record) error {
 	return c.w.WriteMark(c.at(r.Time))
 }
 
-// entry writes the index entry that a data record needs.
+// entry writes the index entry of a data record, if it needs one.
 func (c *copier) entry(r *archive.Record) error {
 	c.last.Time = c.at(r.Time)
 	if v := c.w.Label().Volume; v != c.last.Volume {
@@ -327,7 +328,7 @@ func (c *copier) copyMeta(until time.Time) error {
 				return &ReadError{true, err}
 			}
 			if m.Type == pdu.TypeEvent || m.Type == pdu.TypeHighResEvent {
-				c.anyDesc = true // others may be of parameters
+				c.anyDesc = true // other descriptors may be of event parameters
 			}
 			if !c.anyDesc && !c.has(m.PMID) && c.described() {
 				return nil
@@ -361,7 +362,7 @@ func (c *copier) has(id pdu.PMID) bool {
 }
 
 // described reports whether the output has the descriptors of all metrics in the current data
-// record. pmlogrewrite loses descriptors that follow one whose metric no later record has.
+// record. pmlogrewrite drops descriptors after one whose metric has no later values.
 func (c *copier) described() bool {
 	for _, set := range c.in.All() {
 		id := set.PMID

@@ -67,7 +67,7 @@ func input(t *testing.T, version int) string {
 	return base
 }
 
-// dump returns the content of an archive: all of its metadata, and its values.
+// dump returns the metadata and values of an archive as text.
 func dump(t *testing.T, base string) string {
 	t.Helper()
 	set, err := archive.Open(context.Background(), base)
@@ -131,7 +131,7 @@ label 60 {"agent":"linux","os":"x"}
 1.4250 60.0.4 1=1003 2=2003 3=3003 60.26.0 -1=7200
 `
 
-// TestRewrite has lines of the archive that change.
+// TestRewrite checks which lines of the dump change.
 func TestRewrite(t *testing.T) {
 	for _, test := range []struct {
 		name, rules string
@@ -248,7 +248,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestFailureKeepsOthers has outputs whose names also stand for other archives.
+// TestFailureKeepsOthers checks that a failed rewrite keeps archives that archive.Open finds under
+// the output name.
 func TestFailureKeepsOthers(t *testing.T) {
 	in := input(t, 3)
 	dir := filepath.Dir(in)
@@ -268,7 +269,8 @@ func TestFailureKeepsOthers(t *testing.T) {
 	}
 }
 
-// TestOutputWarnings names instances that a domain lacks, before and after its rules.
+// TestOutputWarnings checks the warnings for instances that a domain lacks, before and after its
+// rules.
 func TestOutputWarnings(t *testing.T) {
 	for _, test := range []struct{ rules, want string }{
 		{`metric boot.time { indom -> 60.7 output inst 3 }`, ``},
@@ -293,7 +295,7 @@ func TestOutputWarnings(t *testing.T) {
 	}
 }
 
-// TestLimits checks that records that an archive cannot hold are refused.
+// TestLimits checks that records too large for an archive are refused.
 func TestLimits(t *testing.T) {
 	in := input(t, 2)
 	for _, test := range []struct{ rules, want string }{
@@ -311,7 +313,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestSeveral makes one archive of two, with a mark between them.
+// TestSeveral checks that two archives become one, with a mark between them.
 func TestSeveral(t *testing.T) {
 	one := input(t, 2)
 	rules, err := Parse("rules", strings.NewReader("global { time -> 10 } metric boot.time { delete }"))
@@ -340,13 +342,13 @@ func TestSeveral(t *testing.T) {
 	}
 }
 
-// TestPadBlocks checks that the padding of blocks is that of PCP, and that nothing else changes.
+// TestPadBlocks checks that blocks are padded as in PCP, and that nothing else changes.
 func TestPadBlocks(t *testing.T) {
 	for _, test := range []struct{ blocks, want string }{
 		{"", ""},
 		{"\x03\x00\x00\x05a\x00\x01,\x03\x00\x00\x08abcd\x03\x00\x00\x06ab\x00\x00", "\x03\x00\x00\x05a~~~\x03\x00\x00\x08abcd\x03\x00\x00\x06ab~~"},
 		{"\x03\x00\x00\x03\x00\x00\x00\x05a\x00\x00\x00", "\x03\x00\x00\x03\x00\x00\x00\x05a\x00\x00\x00"}, // no block
-		{"\x03\x00\x00\x09abcd", "\x03\x00\x00\x09abcd"},                                                   // a longer one
+		{"\x03\x00\x00\x09abcd", "\x03\x00\x00\x09abcd"},                                                   // length beyond the end
 	} {
 		b := []byte(test.blocks)
 		if padBlocks(b); string(b) != test.want {
@@ -355,8 +357,8 @@ func TestPadBlocks(t *testing.T) {
 	}
 }
 
-// TestOutputOfRenumbered gives a metric an instance of a domain that other rules give a new number,
-// and whose instances they rename or renumber. Rules are resolved in the state before all others.
+// TestOutputOfRenumbered checks OUTPUT with an instance domain that other rules move, and with
+// instances that they change. Rules refer to the state before all rules.
 func TestOutputOfRenumbered(t *testing.T) {
 	metrics := []struct{ rule, to string }{
 		{"metric boot.time", "%d=7200"},

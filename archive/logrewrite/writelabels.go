@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// writeNewLabels writes new labels of subjects without a record of labels up to the time of the
+// writeNewLabels writes the new labels of subjects that have no labels up to time t, that of the
 // first data record. For other subjects, addLabels adds them to the existing sets.
 func (c *copier) writeNewLabels(t time.Time) error {
 	for _, s := range slices.Backward(c.labels) {
@@ -27,15 +27,15 @@ func (c *copier) writeNewLabels(t time.Time) error {
 	return nil
 }
 
-// hasLabels reports whether the archive has a record of labels up to a time.
+// hasLabels reports whether the archive has labels of key up to a time.
 func (c *copier) hasLabels(key labelKey, until time.Time) bool {
 	l := c.archive.Metadata().Labels(key.class, key.ident)
 	return l != nil && !l.Record(0).Time.After(until)
 }
 
-// copyLabels copies label sets, changed. A set whose labels change stays in its record. Labels that
-// move to another subject go to one record for each subject. PCP 6.0.3 writes each changed label to
-// a separate record of the same time. Readers see one of them.
+// copyLabels copies label sets with their changes. A set whose labels change stays in its record.
+// Labels that move to another subject go to one record for each subject. PCP 6.0.3 writes each
+// changed label to a separate record of the same time, and readers see only one.
 func (c *copier) copyLabels(r *archive.Record) error {
 	l, err := r.Labels()
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *labelSpec) addLabels(l *archive.LabelRecord) error {
 	return s.addSet(l, set)
 }
 
-// addSet adds a set to a record. One of the same instance gets the labels.
+// addSet adds a set to a record, or its labels to a set of the same instance.
 func (s *labelSpec) addSet(l *archive.LabelRecord, set pdu.LabelSet) error {
 	for i := range l.Sets {
 		if l.Sets[i].Inst != set.Inst {
@@ -139,8 +139,8 @@ func (s *labelSpec) changeSets(l *archive.LabelRecord, moved []archive.LabelReco
 	return moved, nil
 }
 
-// changeSet changes one set. rest stays where it is, and gone moves to another subject or instance.
-// Each is nil if it is empty.
+// changeSet changes one set. rest remains, and gone moves to another subject or instance. Each is
+// nil if it is empty.
 func (s *labelSpec) changeSet(set pdu.LabelSet) (rest, gone *pdu.LabelSet) {
 	if s.key.class == pdu.LabelInstances && s.inst != pdu.NoInst && set.Inst != s.inst {
 		return &set, nil
@@ -184,7 +184,7 @@ func (s *labelSpec) changeSet(set pdu.LabelSet) (rest, gone *pdu.LabelSet) {
 	return rest, gone
 }
 
-// A setBuilder makes a label set of labels in any order, even with the same name.
+// A setBuilder makes a label set from labels in any order, even with equal names.
 type setBuilder struct {
 	inst   pdu.InstID
 	err    pdu.Error

@@ -43,7 +43,7 @@ func (c *copier) copyMetric(r *archive.Record, m archive.Metric) error {
 		}
 	}
 	if known, ok := c.w.Metric(m.PMID); ok && (known.Desc != m.Desc || c.archive != c.set.Archives()[0]) {
-		return c.w.WriteMetric(m) // an error, or what another archive has written before
+		return c.w.WriteMetric(m) // an error, or the same descriptor of an earlier archive
 	}
 	if b := appendMetric(c.buf[:0], m); !plain || len(b) < len(r.Raw) && len(m.Names) > 0 { // names may have NULs
 		c.buf, r.Raw = b, b
@@ -54,8 +54,7 @@ func (c *copier) copyMetric(r *archive.Record, m archive.Metric) error {
 // typeDesc is the type word of a descriptor.
 const typeDesc = 1
 
-// appendMetric adds a descriptor as it stands in a file. Unlike Writer.WriteMetric it may come
-// again.
+// appendMetric appends an encoded descriptor. Unlike Writer.WriteMetric, it allows duplicates.
 func appendMetric(b []byte, m archive.Metric) []byte {
 	n := uint32(36)
 	for _, name := range m.Names {
@@ -70,7 +69,7 @@ func appendMetric(b []byte, m archive.Metric) []byte {
 	return binary.BigEndian.AppendUint32(b, n)
 }
 
-// copyInDom copies a record of an instance domain, changed.
+// copyInDom copies a record of an instance domain with its changes.
 func (c *copier) copyInDom(r *archive.Record) error {
 	d, err := r.InDom()
 	if err != nil {
@@ -91,7 +90,7 @@ func (c *copier) copyInDom(r *archive.Record) error {
 	return c.writeInDom(r, d, s)
 }
 
-// writeInDom writes a record of an instance domain, in version 3 as a delta where PCP does.
+// writeInDom writes a record of an instance domain, as a delta where PCP does so in version 3.
 func (c *copier) writeInDom(r *archive.Record, d archive.InDomRecord, s *indomSpec) error {
 	if (s == nil || !s.changes()) && c.shift == 0 && (c.version == 2 || r.Version == 3) {
 		return c.w.WriteRecord(r)
@@ -99,7 +98,7 @@ func (c *copier) writeInDom(r *archive.Record, d archive.InDomRecord, s *indomSp
 	d.Time = c.at(d.Time)
 	d.Instances, d.Deleted = slices.Clone(d.Instances), slices.Clone(d.Deleted)
 	changes := s != nil && s.changesInsts()
-	if changes && d.Delta { // which may be another one, or none, when instances change
+	if changes && d.Delta { // the delta changes with the instances
 		d.Instances, d.Deleted, d.Delta = slices.Clone(c.meta.InDom(s.old).At(r.Time)), nil, false
 	}
 	if changes {
@@ -115,7 +114,7 @@ func (c *copier) writeInDom(r *archive.Record, d archive.InDomRecord, s *indomSp
 }
 
 // makeDelta replaces a record of all instances by a delta if that is shorter. As in PCP, it walks
-// both lists in their given order, so that only sorted or almost sorted lists give deltas.
+// both lists in their given order, so only nearly sorted lists give deltas.
 func (c *copier) makeDelta(d *archive.InDomRecord) {
 	last, now := c.lists[d.InDom], d.Instances
 	c.lists[d.InDom] = now
@@ -165,7 +164,7 @@ func (s *indomSpec) rewrite(list []pdu.Instance) []pdu.Instance {
 	return kept
 }
 
-// inst returns the changes of an instance, nil if it is unknown.
+// inst returns the changes to an instance, or nil if it is unknown.
 func (s *indomSpec) inst(id pdu.InstID) *instSpec {
 	if s.byID == nil {
 		s.byID = make(map[pdu.InstID]*instSpec, len(s.insts))
