@@ -5,7 +5,7 @@
 //	if err != nil {
 //		return err
 //	}
-//	defer s.Close() // stops the loggers; the archives are complete
+//	defer s.Close() // stops the loggers and completes the archives
 //	web, err := s.Add(record.Host{Name: "web1",
 //		Config: "log mandatory on every 5 sec { kernel.all.load disk.dev }"})
 //	if err != nil {
@@ -15,10 +15,10 @@
 //		return err
 //	}
 //	time.Sleep(time.Minute)
-//	st, err := web.Status() // size and elapsed time; an error if the logger has ended
+//	st, err := web.Status() // size and elapsed time; fails if the logger has ended
 //
-// Logger.Archive is the base name of an archive, for pmapi.Open. A host that cannot be reached ends
-// its logger, not Start: see Logger.Done and Logger.Err.
+// Logger.Archive is the base name of an archive, for pmapi.Open. If a host cannot be reached, Start
+// succeeds but the logger ends: see Logger.Done and Logger.Err.
 //
 // # Replay the recording
 //
@@ -28,22 +28,22 @@
 //	pmafm monday.folio list
 //	pmafm monday.folio run pmval -z -t 2sec kernel.all.load
 //
-// With Options.Replay, pmafm can run the creator of the recording, with the configuration that the
-// program wrote to Session.Replay.
+// With Options.Replay, pmafm can also run the creator of the recording, with the configuration that
+// it wrote to Session.Replay.
 //
 // # Loggers
 //
-// Each host has a [Logger]. It runs in this process, on package archive/logger. Options.Dial then
-// connects it with the host, or with a source in this process.
+// Each host has a [Logger]. By default it runs in this process, with package archive/logger.
+// Options.Dial connects it to the host, or to a source in this process.
 //
 // With Options.Program, each logger is a separate process, as in the C library: pmlogger(1), or a
-// program that takes the same options. Programs are controlled through a pipe. A program that is
-// detached continues after its launcher ends.
+// program with the same options. A pipe controls it. A detached program continues after its
+// launcher ends.
 //
 // # Files
 //
 // All files are in the directory of the folio. BASE is six characters that make the names unique.
-// If a host has several loggers, BASE of the second and later ones ends with a letter from a to z.
+// If a host has several loggers, a letter from a to z follows BASE for all but the first.
 //
 //	BASE                         the configuration for replay, if there is one
 //	BASE.HOST.config             what is recorded of a host
@@ -55,8 +55,8 @@
 //   - A program may have several sessions at a time.
 //   - The replay configuration is kept. The C library removes it before it can be used.
 //   - A second default host is an error. The C library loses one of the two from the folio.
-//   - A host may be the path of a socket. File names have _ in place of its slashes.
-//   - A command cannot carry a message for a dialog, because pmlogger ends when it gets one.
+//   - A host may be the path of a socket. In file names, _ replaces its slashes.
+//   - Commands have no message for a dialog, because it makes pmlogger end.
 //
 // # Names in the C library
 //

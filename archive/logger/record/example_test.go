@@ -15,7 +15,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// A program records what its own collector serves, and replays it.
+// This example records what the program's own collector serves, and replays it.
 func Example() {
 	ctx := context.Background()
 	customers := uint64(0)

@@ -8,5 +8,5 @@ var (
 	ErrDefault    = errDefault
 )
 
-// Base returns the common beginning of the names of the session's files.
+// Base returns the common prefix of the names of the session's files.
 func (s *Session) Base() string { return s.base }

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// maxTries is how many base names are tried.
+// maxTries is the maximum number of base names to try.
 const maxTries = 1000
 
-// createFile makes a file that does not exist.
+// createFile creates a file, which must not exist.
 func createFile(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 }
 
-// createBase finds a base name that no other session has, and makes a file of that name.
+// createBase creates a file with a new random name and returns the name, for use as a base name.
 func createBase(dir string) (base string, f *os.File, err error) {
 	for range maxTries {
 		base = rand.Text()[:6]
@@ -30,11 +30,11 @@ func createBase(dir string) (base string, f *os.File, err error) {
 }
 
 // createConfig writes the configuration of a host and returns the base name of the host's files.
-// Further loggers of one host have letters in theirs.
+// Base names of further loggers of one host have a letter.
 func createConfig(dir, session string, h Host) (base string, err error) {
 	host := strings.Map(func(r rune) rune {
 		if r == '/' || r == filepath.Separator || r == ':' && runtime.GOOS == "windows" {
-			return '_' // of the path of a socket; of a port, where files cannot have it
+			return '_' // in the path of a socket, or before a port on Windows
 		}
 		return r
 	}, h.Name)

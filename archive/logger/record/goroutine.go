@@ -13,13 +13,13 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// A goroutine is a recorder of this process.
+// A goroutine is a recorder in this process.
 type goroutine struct {
 	config string
 	cancel context.CancelFunc
 }
 
-// newGoroutine reads the configuration, so that it is known at once if it is wrong.
+// newGoroutine parses the configuration, so that Add reports its errors.
 func newGoroutine(h Host) (*goroutine, error) {
 	if _, err := (logconf.Options{}).Parse(h.Name+".config", strings.NewReader(h.Config)); err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ type player struct {
 	loggers []*record.Logger
 }
 
-// play makes the calls, and gives the answers that the C library gives.
+// play makes the calls and returns the answers in the form of the C library.
 func (p *player) play() (answers []string) {
 	for _, call := range p.calls {
 		words := strings.SplitN(call, " ", 4)
@@ -112,7 +112,7 @@ func (p *player) call(command string, args []string) string {
 	return "ok"
 }
 
-// control is pmRecordControl.
+// control emulates pmRecordControl.
 func (p *player) control(n int, request string) error {
 	ctx := context.Background()
 	var l *record.Logger
@@ -137,12 +137,12 @@ func (p *player) control(n int, request string) error {
 		_, err := l.Status()
 		return err
 	case request == recSetArg:
-		return nil // see arguments
+		return nil // see (*player).arguments
 	}
 	return record.ErrStarted
 }
 
-// code is what pmRecordAddHost and pmRecordControl return.
+// code returns the result of pmRecordAddHost or pmRecordControl for err.
 func code(err error) string {
 	switch {
 	case err == nil:
@@ -153,7 +153,7 @@ func code(err error) string {
 	return "-22"
 }
 
-// config is all text that the calls have for a host.
+// config returns the configuration text of all calls for a host.
 func (p *player) config(host string) (text string) {
 	for _, call := range p.calls {
 		if line, ok := strings.CutPrefix(call, "config "+host+" "); ok {
@@ -163,7 +163,7 @@ func (p *player) config(host string) (text string) {
 	return text
 }
 
-// arguments is all arguments that the calls have for a host.
+// arguments returns the arguments of all calls for a host.
 func (p *player) arguments(host string) (args []string) {
 	for _, call := range p.calls {
 		if arg, ok := strings.CutPrefix(call, "control "+host+" "+recSetArg+" "); ok {
@@ -180,11 +180,11 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// pipeNumber is the number of the control pipe among arguments.
+// pipeNumber matches the number of the control pipe among arguments.
 var pipeNumber = regexp.MustCompile(`"-x" "[0-9]+"`)
 
-// comparable is all text files of a session's directory, without what differs from session to
-// session.
+// comparable returns all text files of a session's directory, without parts that differ between
+// sessions.
 func comparable(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	configs, err := filepath.Glob(filepath.Join(dir, "*.config"))
@@ -214,7 +214,7 @@ func comparable(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// sessionConfig is the configuration of loggers of a session.
+// sessionConfig is the configuration of the loggers.
 const sessionConfig = "log mandatory on every 50 msec { test.load }"
 
 // sessionCalls are the calls of TestInteropSession.
@@ -293,7 +293,7 @@ func replayCalls(replay bool) []string {
 	return calls
 }
 
-// playInBoth makes the calls with the C library, and with this package, each in its directory.
+// playInBoth makes the calls with the C library and with this package, each in its own directory.
 func playInBoth(t *testing.T, dirs [2]string, calls []string) (answers [2][]string) {
 	t.Helper()
 	bin := t.TempDir()
@@ -319,9 +319,9 @@ func playInBoth(t *testing.T, dirs [2]string, calls []string) (answers [2][]stri
 	return answers
 }
 
-// TestInteropSession makes a session with the C library and one with this package. Their calls must
-// return the same, write the same files, and send the loggers the same messages. All loggers are
-// this program: the C library drives ReadControl.
+// TestInteropSession compares a session of the C library with one of this package. The calls must
+// return the same results, write the same files, and send the loggers the same messages. All
+// loggers are this program.
 func TestInteropSession(t *testing.T) {
 	for _, replay := range []bool{false, true} {
 		calls, dirs := replayCalls(replay), [2]string{t.TempDir(), t.TempDir()}

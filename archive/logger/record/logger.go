@@ -18,19 +18,19 @@ import (
 type Logger struct {
 	s    *Session
 	host Host
-	base string // of its files, without the directory
+	base string // base name of its files, without the directory
 	r    recorder
 	done chan struct{}
 
 	mu      sync.Mutex
 	phase   phase
 	since   time.Time
-	err     error           // how it ended
-	ctx     context.Context // of Session.Start
+	err     error           // why it ended, nil for a proper end
+	ctx     context.Context // passed to Session.Start
 	release func() bool     // stops waiting for the end of ctx
 }
 
-// A phase is the last command to a logger. The logger may have ended in any phase except the first.
+// A phase is the last command to a logger. The logger may have ended in any phase but the first.
 type phase uint8
 
 const (
@@ -42,26 +42,26 @@ const (
 
 // A recorder runs a Logger in a goroutine or a process.
 type recorder interface {
-	// start starts it, for the files of l. It calls l.end when it has ended.
+	// start starts the recorder for l. The recorder calls l.end when it has ended.
 	start(ctx context.Context, l *Logger) error
-	// send sends a command. recordpipe.Detach and recordpipe.Stop are the last ones.
+	// send sends a command. No command follows recordpipe.Detach or recordpipe.Stop.
 	send(c recordpipe.Command) error
 	pid() int
 }
 
-// Host is the name of the host, as it was added.
+// Host returns the name of the host, as it was added.
 func (l *Logger) Host() string { return l.host.Name }
 
-// Archive is the absolute base name of the archive.
+// Archive returns the absolute base name of the archive.
 func (l *Logger) Archive() string { return l.path("") }
 
-// LogFile is the absolute path of the log.
+// LogFile returns the absolute path of the log.
 func (l *Logger) LogFile() string { return l.path(".log") }
 
 func (l *Logger) path(suffix string) string { return filepath.Join(l.s.dir, l.base+suffix) }
 
-// PID is the process identifier of Options.Program, 0 before the start. That of a logger of this
-// process is this one's.
+// PID returns the process ID of the logger: that of Options.Program, or that of this process. It is
+// 0 before Session.Start.
 func (l *Logger) PID() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,12 +71,12 @@ func (l *Logger) PID() int {
 	return l.r.pid()
 }
 
-// Done is closed when the logger has ended: stopped, at an end that its arguments have set, or with
-// an error.
+// Done returns a channel that is closed when the logger has ended: it was stopped, reached a limit
+// of its options, or failed.
 func (l *Logger) Done() <-chan struct{} { return l.done }
 
-// Err is why a logger has ended: nil while it runs and after a proper end; of a program that has
-// failed or was killed, an *exec.ExitError.
+// Err returns why the logger has failed. It is nil while the logger runs and after a proper end.
+// The error of a program that failed or was killed is an *exec.ExitError.
 func (l *Logger) Err() error {
 	select {
 	case <-l.done:
@@ -86,13 +86,13 @@ func (l *Logger) Err() error {
 	}
 }
 
-// An endedError says that a logger that should run has ended.
+// An endedError says that a logger has ended without being stopped.
 type endedError struct {
 	host string
 	err  error // Logger.Err
 }
 
-// Error says which logger has ended, and why.
+// Error names the logger and why it ended.
 func (e *endedError) Error() string {
 	if e.err == nil {
 		return fmt.Sprintf("record: the logger of %s has ended", e.host)
@@ -100,7 +100,7 @@ func (e *endedError) Error() string {
 	return fmt.Sprintf("record: the logger of %s has ended: %v", e.host, e.err)
 }
 
-// Unwrap returns pdu.ErrIPC and why the logger has ended.
+// Unwrap returns pdu.ErrIPC and the logger's error, if any.
 func (e *endedError) Unwrap() []error {
 	if e.err == nil {
 		return []error{pdu.ErrIPC}
@@ -108,18 +108,18 @@ func (e *endedError) Unwrap() []error {
 	return []error{pdu.ErrIPC, e.err}
 }
 
-// A Status is how far a recording has come.
+// A Status is the progress of a recording.
 type Status struct {
 	Host    string
-	Elapsed time.Duration // since the start
+	Elapsed time.Duration // since Session.Start
 	Size    int64         // bytes in all files of the archive
 }
 
 // Status returns how much has been recorded. A logger in another program also shows its status to
-// the user, or writes it to its log. Status is the counterpart of pmRecordControl with
-// PM_REC_STATUS. It fails before Session.Start, and with ErrNotRunning for a logger that has been
-// stopped or detached. For one that has ended without being stopped, the error wraps Err and
-// pdu.ErrIPC, which the C library returns.
+// the user, or writes it to its log. Status fails before Session.Start, and with ErrNotRunning for
+// a logger that was stopped or detached. If the logger ended without being stopped, the error wraps
+// Err and pdu.ErrIPC, which the C library returns. Status is the counterpart of pmRecordControl
+// with PM_REC_STATUS.
 func (l *Logger) Status() (Status, error) {
 	if err := l.command(recordpipe.Status); err != nil {
 		return Status{}, err
@@ -146,9 +146,9 @@ func fileSize(path string) int64 {
 	return info.Size()
 }
 
-// Stop ends the logger and waits until its archive is complete or ctx ends. In the second case the
-// logger may end later, see Done. The counterpart of pmRecordControl with PM_REC_OFF, which does
-// not wait. Errors are those of Status, and that of a program that fails at its end.
+// Stop stops the logger and waits until its archive is complete or ctx ends. If ctx ends first, the
+// logger ends later; see Done. Errors are those of Status, the cause of ctx, and Err. Stop is the
+// counterpart of pmRecordControl with PM_REC_OFF, which does not wait.
 func (l *Logger) Stop(ctx context.Context) error {
 	if err := l.command(recordpipe.Stop); err != nil {
 		return err
@@ -156,10 +156,10 @@ func (l *Logger) Stop(ctx context.Context) error {
 	return l.wait(ctx)
 }
 
-// Detach lets the logger go on without the session, until it reaches an end that its arguments have
-// set: Session.Stop and Session.Close leave it alone. A program may outlive this process; a logger
-// of this process runs until the context of Session.Start ends. Done and Err remain valid. The
-// counterpart of pmRecordControl with PM_REC_DETACH. Errors are those of Status.
+// Detach lets the logger continue without the session, until it reaches a limit of its options:
+// Session.Stop and Session.Close do not affect it. A program may outlive this process; a logger of
+// this process runs until the context of Session.Start ends. Done and Err remain valid. Errors are
+// those of Status. Detach is the counterpart of pmRecordControl with PM_REC_DETACH.
 func (l *Logger) Detach() error { return l.command(recordpipe.Detach) }
 
 // start starts the recorder.
@@ -175,7 +175,7 @@ func (l *Logger) start(ctx context.Context) error {
 	return nil
 }
 
-// command sends a command to a recorder that runs.
+// command sends a command to a running recorder.
 func (l *Logger) command(c recordpipe.Command) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -205,7 +205,7 @@ func (l *Logger) command(c recordpipe.Command) error {
 	return err
 }
 
-// abort has the logger end, if it is on.
+// abort stops the logger if it is in phaseOn. It does not wait.
 func (l *Logger) abort() { l.command(recordpipe.Stop) }
 
 // end is called by the recorder when it has ended.
@@ -232,7 +232,7 @@ func (l *Logger) wait(ctx context.Context) error {
 	}
 }
 
-// isIn reports whether the logger is in a phase. A logger in phaseOn may already have ended.
+// isIn reports whether the logger is in phase p. A logger in phaseOn may already have ended.
 func (l *Logger) isIn(p phase) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// TestMain is a logger or a launcher if the environment says so, and else fails the package if a
-// test leaves a goroutine of this module.
+// TestMain runs a logger or a launcher if the environment says so. Otherwise it runs the tests, and
+// fails if one leaves a goroutine of this module.
 func TestMain(m *testing.M) {
 	switch {
 	case os.Getenv(asLogger) != "":

@@ -15,14 +15,15 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A process is a recorder: a program with the options of pmlogger(1). It receives its commands
-// through a pipe.
+// A process is a recorder that runs a program with the options of pmlogger(1). A pipe carries the
+// commands.
 type process struct {
 	cmd  *exec.Cmd
 	pipe *os.File // closed after the last command
 }
 
-// controlFD is the number of the program's end of the pipe: the first after standard error.
+// controlFD is the file descriptor of the program's end of the pipe: the first after standard
+// error.
 const controlFD = "3"
 
 func (p *process) start(_ context.Context, l *Logger) error {
@@ -48,12 +49,12 @@ func (p *process) start(_ context.Context, l *Logger) error {
 		p.pipe.Close()
 		l.end(err)
 	}()
-	// If the program has ended by now, the next command says so.
+	// If the program has already ended, the next command reports it.
 	p.write(preamble(l.s))
 	return nil
 }
 
-// preamble returns the messages that a program receives first.
+// preamble returns the first messages to a program.
 func preamble(s *Session) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "V0\nF%s\nP%s\n", s.path, s.o.Creator)

@@ -28,8 +28,8 @@ import (
 // asLogger in the environment makes the test program a logger.
 const asLogger = "RECORD_TEST_LOGGER"
 
-// runLogger records the metric of dial, as pmlogger would. Its log has the arguments and the
-// commands. The argument -fail makes it end at once.
+// runLogger records the metric of dial, like pmlogger. It logs its arguments and commands. The
+// argument -fail makes it exit at once.
 func runLogger(args []string) int {
 	option := map[string]string{}
 	for i := len(args) - 1; i > 0; i-- {
@@ -67,7 +67,7 @@ func runLogger(args []string) int {
 	return 0
 }
 
-// control does what the launcher asks for.
+// control executes the commands of the launcher.
 func control(c *recordpipe.Control, stop func(), say func(string, ...any)) {
 	for {
 		command, err := c.Next()
@@ -111,7 +111,7 @@ func runLauncher(args []string) int {
 	return 0
 }
 
-// createProgram is create with this program as the logger.
+// createProgram is like create, with this program as the logger.
 func createProgram(t *testing.T, o record.Options, hosts ...record.Host) (*record.Session, []*record.Logger) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -122,7 +122,7 @@ func createProgram(t *testing.T, o record.Options, hosts ...record.Host) (*recor
 	return create(t, o, hosts...)
 }
 
-// until waits until a check finds nothing wrong.
+// until waits until check returns "".
 func until(t *testing.T, check func() (wrong string)) {
 	t.Helper()
 	wrong := check()
@@ -134,7 +134,7 @@ func until(t *testing.T, check func() (wrong string)) {
 	}
 }
 
-// await waits until the log of a logger has a line.
+// await waits until the log of a logger contains line.
 func await(t *testing.T, l *record.Logger, line string) {
 	t.Helper()
 	until(t, func() string {
@@ -151,7 +151,7 @@ func awaitArchive(t *testing.T, l *record.Logger) {
 	awaitValues(t, l, "test.load", 1)
 }
 
-// awaitValues waits until a logger has recorded so many values of a metric.
+// awaitValues waits until a logger has recorded a number of values of a metric.
 func awaitValues(t *testing.T, l *record.Logger, metric string, values int) {
 	t.Helper()
 	until(t, func() string {
@@ -167,7 +167,7 @@ func awaitValues(t *testing.T, l *record.Logger, metric string, values int) {
 	})
 }
 
-// TestProgram records two hosts by programs.
+// TestProgram records two hosts with programs.
 func TestProgram(t *testing.T) {
 	s, ls := createProgram(t, record.Options{Replay: true, Args: []string{"-V3", "-v"}},
 		record.Host{Name: "web1", Args: []string{"10MB"}}, record.Host{Name: "web1", Args: []string{"100"}, Default: true})
@@ -202,8 +202,8 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// TestProgramEnds has a program fail, another killed, and a third one stop as the context of the
-// session ends.
+// TestProgramEnds checks a program that fails, one that is killed, and one that stops because the
+// context of the session ends.
 func TestProgramEnds(t *testing.T) {
 	s, ls := createProgram(t, record.Options{}, record.Host{Name: "web1", Args: []string{"-fail"}}, record.Host{Name: "web2"}, record.Host{Name: "web3"})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -240,7 +240,7 @@ func TestProgramEnds(t *testing.T) {
 	}
 }
 
-// TestProgramDetached lets a program go on.
+// TestProgramDetached checks that a detached program continues.
 func TestProgramDetached(t *testing.T) {
 	s, ls := createProgram(t, record.Options{}, record.Host{Name: "web1"}, record.Host{Name: "web2"})
 	ctx, cancel := context.WithCancel(t.Context())

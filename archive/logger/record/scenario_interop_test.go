@@ -27,12 +27,11 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A scenario is a way to record the same hosts: the scenario of the Programmer's Guide for record
-// mode.
+// A scenario records three hosts, as in the record mode scenario of the Programmer's Guide.
 type scenario struct {
 	dir  string // of the folio
 	pmcd *pcptest.PMCD
-	env  []string // of programs
+	env  []string // for programs
 }
 
 func newScenario(t *testing.T, pmcd *pcptest.PMCD) scenario {
@@ -49,7 +48,7 @@ func newScenario(t *testing.T, pmcd *pcptest.PMCD) scenario {
 	return sc
 }
 
-// setenv has programs that this one runs see what PCP's need to.
+// setenv sets the environment that PCP's programs need.
 func (sc scenario) setenv(t *testing.T) {
 	t.Helper()
 	for _, kv := range append(pcptest.Env(), sc.env...) {
@@ -59,10 +58,10 @@ func (sc scenario) setenv(t *testing.T) {
 	}
 }
 
-// hostsRecorded is how many hosts are recorded.
+// hostsRecorded is the number of hosts.
 const hostsRecorded = 3
 
-// hosts are three names of the same host, with one metric each.
+// hosts returns three names of the same host, with one metric each.
 func (sc scenario) hosts() []record.Host {
 	port := strconv.Itoa(sc.pmcd.Port())
 	return []record.Host{
@@ -72,7 +71,7 @@ func (sc scenario) hosts() []record.Host {
 	}
 }
 
-// record records them with this package: with a program, or if it is "" in this process.
+// record records the hosts with this package: with program, or in this process if it is "".
 func (sc scenario) record(t *testing.T, program string) {
 	t.Helper()
 	if program != "" {
@@ -125,7 +124,7 @@ func (sc scenario) record(t *testing.T, program string) {
 	}
 }
 
-// recordC records them with the C library and the pmlogger of a directory.
+// recordC records the hosts with the C library and the pmlogger in binDir.
 func (sc scenario) recordC(t *testing.T, binDir string) {
 	t.Helper()
 	folio := filepath.Join(sc.dir, "folio")
@@ -154,7 +153,7 @@ func (sc scenario) recordC(t *testing.T, binDir string) {
 	}
 }
 
-// replayConfig makes up for what the C library removes.
+// replayConfig restores the replay configuration, which the C library removes.
 func (sc scenario) replayConfig(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(sc.dir, "folio"))
@@ -178,10 +177,10 @@ var pmafmCommands = []string{
 
 var all = flag.Bool("all", false, "use all commands of pmafm on each recording")
 
-// every is how many recordings share the commands of pmafm.
+// every is the number of recordings among which the pmafm commands are divided.
 const every = 5
 
-// replay checks the archives, and compares what PCP's pmafm and ours say of the folio.
+// replay checks the archives, and compares the output of PCP's pmafm and ours for the folio.
 func (sc scenario) replay(t *testing.T, part int) {
 	t.Helper()
 	metas, err := filepath.Glob(filepath.Join(sc.dir, "*.meta"))
@@ -227,7 +226,7 @@ func (sc scenario) replay(t *testing.T, part int) {
 	}
 }
 
-// testLauncherDies has loggers lose their launcher, which they take for the end of the session.
+// testLauncherDies checks that a logger ends when its launcher is killed.
 func testLauncherDies(t *testing.T, sc scenario, program string) {
 	h := sc.hosts()[0]
 	launcher := exec.Command(os.Args[0], filepath.Join(sc.dir, "folio"), program, h.Name, h.Config)
@@ -275,7 +274,8 @@ func testLauncherDies(t *testing.T, sc scenario, program string) {
 	}
 }
 
-// testUnreachable has a program that cannot reach its host end, which the session sees.
+// testUnreachable checks that the session notices a program that ends because it cannot reach its
+// host.
 func testUnreachable(t *testing.T, sc scenario, program string) {
 	sc.setenv(t)
 	s, err := record.Create(filepath.Join(sc.dir, "folio"), record.Options{Program: program})
@@ -303,8 +303,8 @@ func testUnreachable(t *testing.T, sc scenario, program string) {
 	}
 }
 
-// TestInteropScenario records three hosts in each way, and replays the recordings by pmafm. Then
-// launchers and hosts go away.
+// TestInteropScenario records three hosts in each way, and replays the recordings with pmafm. Then
+// it tests launchers that are killed and hosts that cannot be reached.
 func TestInteropScenario(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pmlogger", "pmafm", "pmdumplog", "pmval", "pmlogcheck")
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}})

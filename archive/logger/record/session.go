@@ -17,8 +17,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// ErrNotRunning says that all loggers of the call have been stopped or detached. The C library
-// returns EINVAL for this error and for calls in the wrong order.
+// ErrNotRunning means that the logger, or all loggers of the session, were stopped or detached. The
+// C library returns EINVAL for this and for calls in the wrong order.
 var ErrNotRunning = errors.New("record: the logger has been stopped or detached")
 
 // Errors of calls in the wrong order.
@@ -29,53 +29,51 @@ var (
 	errDefault    = errors.New("record: the session has a default host")
 )
 
-// Options are how a Session records.
+// Options configure a Session.
 type Options struct {
-	// Creator is the program that makes the recording, and replays it if Replay is set. "" means
-	// the name of this program.
+	// Creator is the name of the program that makes the recording, and replays it if Replay is set.
+	// "" means this program. It must not contain blanks.
 	Creator string
-	// Replay says that the creator can replay the recording with a configuration, which is written
+	// Replay says that the creator can replay the recording with the configuration that it writes
 	// to Session.Replay.
 	Replay bool
 
-	// Program is the program to run for each host: pmlogger(1), or one with the same options. With
-	// "", this process records the hosts. A program without a slash in its name is searched for in
-	// PATH. Until it has opened its log, its standard output and error are this process's standard
-	// error.
+	// Program is the program to run for each host: pmlogger(1), or one with the same options. ""
+	// means that this process records the hosts. A name without a slash is searched for in PATH.
+	// Until the program opens its log, its output goes to this process's standard error.
 	Program string
-	// Args are arguments of the program for all hosts, before the session's own: -x, -h, -l, -c and
-	// the archive. An option such as "-s 10MB" is two of them.
+	// Args are arguments of the program for all hosts. They precede the session's own: -x, -h, -l,
+	// -c and the archive. An option such as "-s 10MB" is two arguments.
 	Args []string
 
-	// Dial connects a logger of this process with a host. Nil: pmapi.Dial. The logger closes the
+	// Dial connects a logger of this process to a host. Nil means pmapi.Dial. The logger closes the
 	// context.
 	Dial func(ctx context.Context, host string) (*pmapi.Context, error)
-	// Logger is how loggers of this process record, and when they end. Config, Base and Report are
-	// the session's.
+	// Logger configures loggers of this process. The session sets Config, Base and Report.
 	Logger logger.Options
-	// Report, if not nil, is called with the events of loggers of this process, after they are
-	// written to the logs. Several loggers may call it at the same time.
+	// Report, if not nil, is called with each event of a logger of this process, after the event is
+	// written to its log. Several loggers may call it concurrently.
 	Report func(host string, e logger.Event)
 }
 
 // A Host is a host to record.
 type Host struct {
-	// Name is the name of the host as pmapi.Dial and pmlogger -h have it, without blanks.
+	// Name is the host as for pmapi.Dial and pmlogger -h. It must not contain blanks.
 	Name string
-	// Config says what to record, in the language of pmlogger(1); see package archive/logger.
+	// Config says what to record, in the language of pmlogger(1). See package archive/logger.
 	Config string
-	// Default puts the host first in the folio. Tools that replay the folio use this host unless
-	// another one is named. One host of a session can be the default.
+	// Default puts the host first in the folio. Tools that replay the folio use it unless told
+	// otherwise. At most one host of a session can be the default.
 	Default bool
-	// Args are further arguments of Options.Program.
+	// Args are arguments of Options.Program for this host, after Options.Args.
 	Args []string
 }
 
-// A Session is a recording. It is safe for concurrent use.
+// A Session is a recording of one or more hosts. It is safe for concurrent use.
 type Session struct {
 	o      Options
-	path   string // of the folio, as the caller has it
-	dir    string // absolute
+	path   string // path of the folio, as given to Create
+	dir    string // absolute directory of the folio
 	base   string
 	replay *os.File // nil after the start
 
@@ -85,17 +83,18 @@ type Session struct {
 	state   state
 }
 
-// state is what a session has come to.
+// A state is the state of a session.
 type state uint8
 
 const (
 	stateSetUp state = iota
 	stateStarted
-	stateClosed // before it was started
+	stateClosed // closed before it was started
 )
 
-// Create creates a folio and its session. The file must not exist (fs.ErrExist). The counterpart of
-// pmRecordSetup(3). Errors are those of the file system.
+// Create creates a folio and its session. The file must not exist (fs.ErrExist). Other errors are
+// those of the file system, and an error for an invalid creator or path. Create is the counterpart
+// of pmRecordSetup(3).
 func Create(path string, o Options) (*Session, error) {
 	if o.Creator == "" {
 		o.Creator = filepath.Base(os.Args[0])
@@ -121,7 +120,7 @@ func Create(path string, o Options) (*Session, error) {
 	return s, nil
 }
 
-// prepare finds the base name and writes the beginning of the folio.
+// prepare chooses the base name and writes the start of the folio.
 func (s *Session) prepare() (err error) {
 	if s.base, s.replay, err = createBase(s.dir); err != nil {
 		return err
@@ -134,7 +133,7 @@ func (s *Session) prepare() (err error) {
 	return err
 }
 
-// created is where and when a folio is made.
+// created returns the line of a folio that says where and when it was made.
 func created(now time.Time) string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -143,14 +142,13 @@ func created(now time.Time) string {
 	return "on " + host + " at " + now.Format(folio.Recorded.Date)
 }
 
-// isWord reports whether a name can be a word in a folio and on a control pipe.
+// isWord reports whether a name can be one word in a folio and on a control pipe.
 func isWord(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f })
 }
 
 // Replay returns the writer for the configuration that replays the recording: pmafm(1) runs
-// "CREATOR -c FILE". The configuration must be written before Start. Without Options.Replay it is
-// discarded.
+// "CREATOR -c FILE". Write the configuration before Start. Without Options.Replay it is discarded.
 func (s *Session) Replay() io.Writer {
 	if !s.o.Replay {
 		return io.Discard
@@ -165,9 +163,10 @@ func (s *Session) Loggers() []*Logger {
 	return append([]*Logger(nil), s.loggers...)
 }
 
-// Add adds a host to a session that has not been started. The counterpart of pmRecordAddHost(3).
-// It fails after Start, for a second default host, and for a configuration that a logger of this
-// process cannot read. Other errors are those of the file system.
+// Add adds a host to a session that has not been started. It fails after Start and Close, for a
+// name that is empty or has blanks, for a second default host, and for a configuration that a
+// logger of this process cannot parse. Other errors are those of the file system, with fs.ErrExist
+// for more than 27 hosts of one name. Add is the counterpart of pmRecordAddHost(3).
 func (s *Session) Add(h Host) (*Logger, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -199,15 +198,13 @@ func (s *Session) Add(h Host) (*Logger, error) {
 	return l, nil
 }
 
-// Start completes the folio and starts the loggers. The counterpart of pmRecordControl with
-// PM_REC_ON. A host that cannot be reached is not an error of Start: its logger ends, see
-// Logger.Done.
+// Start completes the folio and starts the loggers. If a host cannot be reached, Start succeeds but
+// the logger ends; see Logger.Done. Start is the counterpart of pmRecordControl with PM_REC_ON.
 //
-// When ctx ends, loggers are stopped as by Stop, without waiting. Programs that have been detached
-// are not.
+// When ctx ends, loggers are stopped without waiting. Detached programs are not.
 //
-// If there is an error, the loggers that have been started are stopped. Start fails without hosts
-// and the second time. Other errors are those of starting a program and of the file system.
+// After an error, loggers that were started are stopped without waiting. Start fails without hosts
+// and if it is called twice. Other errors are those of starting a program and of the file system.
 func (s *Session) Start(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,7 +229,7 @@ func (s *Session) Start(ctx context.Context) error {
 	return nil
 }
 
-// closeFiles writes the rest of the folio, and closes it and the replay configuration.
+// closeFiles completes and closes the folio, and closes the replay configuration.
 func (s *Session) closeFiles() error {
 	var text []byte
 	for _, l := range s.folioOrder() {
@@ -246,8 +243,8 @@ func (s *Session) closeFiles() error {
 	return err
 }
 
-// folioOrder is the loggers in the order of the folio, which is the C library's: that of the
-// default host, and then the newest first.
+// folioOrder returns the loggers in the order of the folio, as in the C library: the default host's
+// first, then the newest first.
 func (s *Session) folioOrder() []*Logger {
 	var first, others []*Logger
 	for i := len(s.loggers) - 1; i >= 0; i-- {
@@ -260,9 +257,9 @@ func (s *Session) folioOrder() []*Logger {
 	return append(first, others...)
 }
 
-// Status is Logger.Status of all loggers that are neither stopped nor detached, in the order in
-// which they were added. If some of them have ended by themselves, the error has one for each, and
-// the result the others. The error is ErrNotRunning if all are stopped or detached.
+// Status returns Logger.Status of all loggers that are neither stopped nor detached, in the order
+// of Add. The error joins those of the loggers that failed; the result has the others. It is
+// ErrNotRunning if all loggers are stopped or detached.
 func (s *Session) Status() ([]Status, error) {
 	on, err := s.on()
 	if err != nil {
@@ -280,14 +277,14 @@ func (s *Session) Status() ([]Status, error) {
 	return all, errors.Join(errs...)
 }
 
-// Stop calls Logger.Stop for all loggers that are neither stopped nor detached. Errors are as those
-// of Status.
+// Stop calls Logger.Stop for all loggers that are neither stopped nor detached. Errors are like
+// those of Status.
 func (s *Session) Stop(ctx context.Context) error {
 	on, err := s.on()
 	if err != nil {
 		return err
 	}
-	// First tell all, so that they end at the same time.
+	// Stop all before waiting, so that they end at the same time.
 	errs := make([]error, len(on))
 	for i, l := range on {
 		errs[i] = l.command(recordpipe.Stop)
@@ -300,7 +297,7 @@ func (s *Session) Stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Detach calls Logger.Detach for all loggers that are neither stopped nor detached. Errors are as
+// Detach calls Logger.Detach for all loggers that are neither stopped nor detached. Errors are like
 // those of Status.
 func (s *Session) Detach() error {
 	on, err := s.on()
@@ -314,7 +311,7 @@ func (s *Session) Detach() error {
 	return errors.Join(errs...)
 }
 
-// on is the loggers that are neither stopped nor detached.
+// on returns the loggers that are neither stopped nor detached.
 func (s *Session) on() (on []*Logger, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -332,10 +329,9 @@ func (s *Session) on() (on []*Logger, err error) {
 	return on, nil
 }
 
-// Close ends the session. It stops all loggers that are not detached and waits for their end
-// without a time limit, also for loggers that were stopped before. Its error has the failures of
-// the loggers that it has stopped. If the session has not been started, Close removes all its
-// files.
+// Close ends the session. It stops all loggers that are not detached and waits without a time limit
+// until they have ended, even those stopped before. The error joins those of the loggers that Close
+// stopped. If the session was not started, Close removes its files.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	if s.state == stateSetUp {
@@ -360,7 +356,7 @@ func (s *Session) Close() error {
 	return errors.Join(errs...)
 }
 
-// discard removes the files of a session that is not started.
+// discard removes the files of a session that was not started.
 func (s *Session) discard() {
 	for _, f := range []*os.File{s.folio, s.replay} {
 		if f != nil {

@@ -30,7 +30,7 @@ const everySecond = "log mandatory on every 1 sec { test.load }\n"
 
 var errUnreachable = errors.New("no route to host")
 
-// dial makes contexts on hosts that have one metric; of one there is no host.
+// dial returns a context on a host with one metric. One host does not exist.
 func dial(_ context.Context, host string) (*pmapi.Context, error) {
 	if host == "none" {
 		return nil, errUnreachable
@@ -40,7 +40,7 @@ func dial(_ context.Context, host string) (*pmapi.Context, error) {
 	return src.Context(), nil
 }
 
-// create makes a session in a directory of the test's own, with hosts that record everySecond.
+// create makes a session in a new directory, with hosts that record everySecond.
 func create(t *testing.T, o record.Options, hosts ...record.Host) (*record.Session, []*record.Logger) {
 	t.Helper()
 	if o.Dial == nil {
@@ -70,8 +70,8 @@ func start(t *testing.T, s *record.Session) {
 	}
 }
 
-// files are the names of all files beside a logger's archive, and the text of those that are text.
-// The base name is BASE.
+// files returns the files beside a logger's archive by name, with the content of text files. The
+// base name is replaced by BASE.
 func files(t *testing.T, s *record.Session, l *record.Logger) map[string]string {
 	t.Helper()
 	dir := filepath.Dir(l.Archive())
@@ -93,7 +93,7 @@ func files(t *testing.T, s *record.Session, l *record.Logger) map[string]string 
 
 var created = regexp.MustCompile(`(?m)^Created: on \S+ at [A-Z][a-z]{2} [A-Z][a-z]{2} [ 123][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2} [0-9]{4}$`)
 
-// normalised is the text of a file without what differs from session to session.
+// normalised returns the text of a file without parts that differ between sessions.
 func normalised(t *testing.T, s *record.Session, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -103,7 +103,7 @@ func normalised(t *testing.T, s *record.Session, path string) string {
 	return created.ReplaceAllString(strings.ReplaceAll(string(b), s.Base(), "BASE"), "Created: on HOST at DATE")
 }
 
-// records is how many records with values of test.load an archive has.
+// records returns the number of records with values of test.load in an archive.
 func records(t *testing.T, path string) int {
 	t.Helper()
 	n, err := countRecords(t.Context(), path, "test.load")
@@ -113,7 +113,7 @@ func records(t *testing.T, path string) int {
 	return n
 }
 
-// countRecords is how many records an archive has with values of a metric.
+// countRecords returns the number of records with values of a metric in an archive.
 func countRecords(ctx context.Context, path, metric string) (n int, err error) {
 	set, err := archive.Open(ctx, path)
 	if err != nil {
@@ -194,7 +194,7 @@ Archive:        web1                    BASE.web1
 	})
 }
 
-// TestOrder makes calls at the wrong time.
+// TestOrder makes calls in the wrong order.
 func TestOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := create(t, record.Options{})
@@ -237,7 +237,7 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// TestBadArguments has invalid arguments. They must leave no files behind.
+// TestBadArguments checks that invalid arguments leave no files behind.
 func TestBadArguments(t *testing.T) {
 	dir := t.TempDir()
 	folio := filepath.Join(dir, "folio")
@@ -331,7 +331,7 @@ func TestUnreachable(t *testing.T) {
 	})
 }
 
-// TestDetach lets a logger go on that the end of its session does not stop.
+// TestDetach checks that the end of a session does not stop a detached logger.
 func TestDetach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -364,7 +364,7 @@ func TestDetach(t *testing.T) {
 	})
 }
 
-// TestContext ends the context of Start, and reaches an end of the options.
+// TestContext checks loggers that end with the context of Start, and at a limit of the options.
 func TestContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -404,7 +404,7 @@ func TestContext(t *testing.T) {
 	})
 }
 
-// TestCloseWaits checks that Close waits for a slow logger when Stop has not waited for it.
+// TestCloseWaits checks that Close waits for a slow logger that Stop did not wait for.
 func TestCloseWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, loggers := create(t, record.Options{Report: func(_ string, e logger.Event) {
