@@ -17,17 +17,17 @@ import (
 	"github.com/pcp-go/pcp/internal/filesys"
 )
 
-// A Compressor compresses files. A file is removed only after its compressed copy has been unpacked
-// and compared with it.
+// A Compressor compresses files. Maintain removes a file only after it has unpacked the compressed
+// copy and compared it.
 type Compressor struct {
-	// Suffix is the suffix of compressed files: one that package archive and PCP can read, such as
+	// Suffix is the suffix of compressed files. Package archive and PCP must be able to read it, as
 	// ".gz".
 	Suffix string
-	// Compress reads a file from r and writes it to w, compressed.
+	// Compress reads r to its end and writes the compressed data to w. It must stop when ctx ends.
 	Compress func(ctx context.Context, w io.Writer, r io.Reader) error
 }
 
-// Gzip compresses with this program, at a level of compress/gzip.
+// Gzip returns a Compressor that uses compress/gzip at the given level.
 func Gzip(level int) *Compressor {
 	return &Compressor{".gz", func(ctx context.Context, w io.Writer, r io.Reader) error {
 		z, err := gzip.NewWriterLevel(w, level)
@@ -39,8 +39,9 @@ func Gzip(level int) *Compressor {
 	}}
 }
 
-// Command compresses with a command that reads standard input and writes standard output, such as
-// zstd with the suffix ".zst".
+// Command returns a Compressor that runs a command with the arguments argv, which must not be
+// empty. The command compresses standard input to standard output, such as zstd with the suffix
+// ".zst".
 func Command(suffix string, argv ...string) *Compressor {
 	return &Compressor{suffix, func(ctx context.Context, w io.Writer, r io.Reader) error {
 		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
@@ -53,7 +54,7 @@ func Command(suffix string, argv ...string) *Compressor {
 	}}
 }
 
-// XZ compresses with the command that is PCP's default.
+// XZ returns a Compressor that runs xz as PCP does by default.
 func XZ() *Compressor { return Command(".xz", "xz", "-0", "--block-size=10MiB", "-c") }
 
 // compress compresses the files of archives of past days.
@@ -81,7 +82,7 @@ func (m *maintainer) compress(ctx context.Context, groups []*group) error {
 	return errors.Join(errs...)
 }
 
-// compressFile replaces a file by a compressed one.
+// compressFile replaces a file by its compressed copy.
 func (m *maintainer) compressFile(ctx context.Context, f file) error {
 	name := f.name + m.Compress.Suffix
 	if m.DryRun {
@@ -113,7 +114,7 @@ func (m *maintainer) compressFile(ctx context.Context, f file) error {
 }
 
 // recoverCompressed removes files that also exist compressed, if the contents are equal. If they
-// differ, it keeps both files and goes on with the others.
+// differ, it keeps both and continues with the other files.
 func (m *maintainer) recoverCompressed(ctx context.Context) error {
 	groups, err := scan(m.dir)
 	if err != nil {
@@ -148,10 +149,10 @@ func (m *maintainer) recoverCompressed(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// errOther is the error if a compressed file is not that beside it.
+// errOther means that a compressed file differs from the uncompressed one.
 var errOther = errors.New("it is not the compressed file beside it")
 
-// sameContent compares a file with a compressed one, which is unpacked to a temporary file.
+// sameContent checks that a file equals a compressed one, which it unpacks to a temporary file.
 func sameContent(ctx context.Context, tempDir, plain, packed string) error {
 	f, err := os.Open(plain)
 	if err != nil {

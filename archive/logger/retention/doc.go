@@ -1,5 +1,5 @@
-// Package retention keeps a directory of archives in order. It merges the archives of a past day
-// into one, compresses archives and removes old ones, as pmlogger_daily(1) does.
+// Package retention maintains a directory of archives. Like pmlogger_daily(1), it merges the
+// archives of a past day into one, compresses archives and removes old ones.
 //
 //	o := retention.Options{
 //		Merge:         logextract.Options{}.Run,
@@ -8,18 +8,18 @@
 //		Keep:          14 * 24 * time.Hour,
 //		MaxBytes:      10 << 30,
 //	}
-//	// in place of logger.Run: another archive from each midnight on, and maintenance of dir
+//	// in place of logger.Run: begin an archive each midnight, and maintain dir
 //	err := retention.Record(ctx, src, dir, logger.Options{Config: config}, o)
 //
-//	// or: maintain the directory of another program that records
+//	// or: maintain the directory of another recording program
 //	err = retention.Maintain(ctx, dir, o) // once
 //	err = retention.Run(ctx, dir, o)      // now, and ten minutes after each midnight
 //
-// It needs no script and no cron job.
+// No script or cron job is necessary.
 //
 // # Record every day
 //
-// [Record] begins another archive at midnight, without a gap, and maintains the directory. From the
+// [Record] begins a new archive at midnight, without a gap, and maintains the directory. From the
 // command line:
 //
 //	go run ./examples/pmlogger --daily --keep=30days --max-size=10g -h web1 -c config \
@@ -34,31 +34,30 @@
 //
 // # Names of archives
 //
-// A directory has the archives of one host. A logger that begins an archive names it
-// YYYYMMDD.HH.MM, and the archives of a day become YYYYMMDD. These names are those of PCP. [Base]
-// makes such a name. A logger that does not use Record begins another archive at midnight.
+// A directory has the archives of one host. As in PCP, a logger names a new archive YYYYMMDD.HH.MM,
+// and the archives of a day become YYYYMMDD. [Base] returns such a name. A logger that does not use
+// Record must itself begin a new archive at midnight.
 //
-// Maintain compresses and removes archives whose names begin with a day, YYYYMMDD or YYMMDD, that
-// ends the name or is followed by "-" or ".". It merges only those that a logger began. It leaves
-// other files and links alone.
+// Maintain compresses and removes archives whose names are a day, YYYYMMDD or YYMMDD, or begin with
+// a day and "-" or ".". It merges only archives named like those of a logger. It ignores other
+// files and links.
 //
 // # Crashes
 //
-// At any moment each record is in an archive that can be read by its name. Files that replace
-// others are complete, and on the disk, before the first of the others is removed. After a crash
-// the next Maintain completes what was begun.
+// At any moment, each record is in an archive that readers find. Files that replace others are
+// complete and on disk before the first old file is removed. After a crash, the next Maintain
+// completes the work.
 //
 // Options.Rewrite must ensure the same for its changes. After a crash in
-// logrewrite.Plan.WriteInPlace, an archive may have no metadata. The complete old archive is then
-// beside it, with ".old" and a number after its name. Maintain keeps, compresses and removes it
-// like the other archives of its day, but merging that day is an error until it has its old name
-// again.
+// logrewrite.Plan.WriteInPlace, an archive may have no metadata. The complete old archive then has
+// the name with ".old" and a number appended. Maintain compresses and removes it like the other
+// archives of its day, but merging that day fails until the old archive is renamed back.
 //
 // # Concurrency
 //
 // Only one maintainer works on a directory at a time, in this process or another, whether it uses
-// this package or PCP's scripts. A second Record of a directory fails at once; a Record that was
-// killed does not prevent the next. An archive that is being written is not touched.
+// this package or PCP's scripts. A second Record of a directory fails at once; a killed Record does
+// not prevent the next one. Archives that are being written are not changed.
 //
 // # Names in PCP
 //

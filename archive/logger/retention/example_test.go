@@ -19,7 +19,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// A logger that has begun two archives on a day finds them merged and compressed on the next one.
+// This example merges and compresses two archives of the day before.
 func ExampleMaintain() {
 	dir, err := os.MkdirTemp("", "archives")
 	if err != nil {
@@ -61,7 +61,7 @@ func ExampleMaintain() {
 	// 20261124.09.30.meta
 }
 
-// A program records itself, an archive for each day, until it is interrupted.
+// This example records the program itself into an archive for each day.
 func ExampleRecord() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -75,7 +75,7 @@ func ExampleRecord() {
 	}
 	defer os.RemoveAll(dir)
 
-	lo := logger.Options{Config: "log mandatory on 10 milliseconds { oven }", EndRecords: 3} // which is for this example
+	lo := logger.Options{Config: "log mandatory on 10 milliseconds { oven }", EndRecords: 3} // EndRecords is for this example
 	o := retention.Options{
 		Merge:    logextract.Options{}.Run,
 		Compress: retention.Gzip(gzip.DefaultCompression),

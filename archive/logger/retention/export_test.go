@@ -2,10 +2,10 @@ package retention
 
 import "time"
 
-// Step sets what is called before each change.
+// Step sets a function that is called before each change.
 func (o *Options) Step(step func(what string)) { o.step = step }
 
-// Errors that tests look for.
+// Errors that tests expect.
 var (
 	ErrNotMerged = errNotMerged
 	ErrOther     = errOther

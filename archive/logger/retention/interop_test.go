@@ -17,8 +17,8 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// TestInteropDaily compares the directories after pmlogger_daily and after Maintain, and checks our
-// archives with pmlogcheck.
+// TestInteropDaily compares the results of pmlogger_daily and Maintain, and checks our archives
+// with pmlogcheck.
 func TestInteropDaily(t *testing.T) {
 	pcptest.Need(t, "pmlogger_daily", "pmlogcheck", "pmdumplog", "xz")
 	if os.Getuid() != 0 {
@@ -45,7 +45,7 @@ func TestInteropDaily(t *testing.T) {
 	if err := retention.Maintain(t.Context(), dirs[1], o); err != nil {
 		t.Fatal(err)
 	}
-	past := func(dir string) []string { // PCP's does not know of the logger, and compresses the archive that would be its
+	past := func(dir string) []string { // PCP's script does not see the logger, and compresses its archive
 		return slices.DeleteFunc(list(t, dir), func(name string) bool { return strings.HasPrefix(name, day(0, "")) })
 	}
 	got := past(dirs[1])
@@ -75,8 +75,8 @@ func TestInteropDaily(t *testing.T) {
 	}
 }
 
-// TestInteropRecord checks the archives of days with C's tools: pmlogextract needs no mark between
-// them.
+// TestInteropRecord checks the archives of several days with C's tools: pmlogextract writes no mark
+// between them.
 func TestInteropRecord(t *testing.T) {
 	pcptest.Need(t, "pmlogcheck", "pmlogextract", "pmdumplog")
 	dir := t.TempDir()

@@ -16,15 +16,15 @@ import (
 
 var all = flag.Bool("all", false, "kill at every step, and not only at a part of them")
 
-// oneKillOf is the number of steps for each kill of the usual test.
+// oneKillOf is the number of steps per kill in the usual test.
 const oneKillOf = 7
 
 const (
-	childEnv = "RETENTION_TEST_CHILD" // "STEP DIRECTORY" for the process that TestChild is then
-	killed   = 7                      // its status if there was the step
+	childEnv = "RETENTION_TEST_CHILD" // "STEP DIRECTORY" makes TestChild a maintainer
+	killed   = 7                      // its exit status at the step
 )
 
-// TestChild maintains a directory, and ends before a step.
+// TestChild maintains a directory, and exits before a step.
 func TestChild(t *testing.T) {
 	var step int
 	var dir string
@@ -42,8 +42,8 @@ func TestChild(t *testing.T) {
 	}
 }
 
-// maintainUntil maintains a directory in another process until a step, and reports whether there
-// was one.
+// maintainUntil maintains a directory in another process, which exits before a step. It reports
+// whether there was such a step.
 func maintainUntil(t *testing.T, dir string, step int) bool {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestChild$")
@@ -58,8 +58,8 @@ func maintainUntil(t *testing.T, dir string, step int) bool {
 	return false
 }
 
-// TestKilled kills a maintainer at each step, and also the next one. No record may be missing, and
-// the result must be the same.
+// TestKilled kills a maintainer and its successor at each step. No record may be missing, and the
+// result must be the same.
 func TestKilled(t *testing.T) {
 	prepared := func() string {
 		dir := t.TempDir()

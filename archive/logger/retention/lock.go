@@ -14,9 +14,8 @@ import (
 	"github.com/pcp-go/pcp/internal/filesys"
 )
 
-// A lock gives exclusive use of a directory. It excludes maintainers of this package by a locked
-// file, which the system unlocks when their process ends in any way, and PCP's scripts by the file
-// "lock".
+// A lock gives exclusive use of a directory. A locked file excludes other maintainers of this
+// package; the system unlocks it when the process ends. The file "lock" excludes PCP's scripts.
 type lock struct {
 	f     *os.File
 	pcp   string // path of the file "lock"
@@ -26,16 +25,16 @@ type lock struct {
 
 const (
 	lockName      = "lock"            // in both directories
-	recordingName = "recording"       // in the directory for work
-	lockMark      = "retention, pid " // what ours begins with
-	// lockAge is how old a lock must be for PCP's scripts to regard it as left by a crash.
+	recordingName = "recording"       // in the work directory
+	lockMark      = "retention, pid " // start of our file "lock"
+	// lockAge is how old a lock must be for PCP's scripts to ignore it as left by a crash.
 	lockAge = 30 * time.Minute
-	// lockTouch is how often a lock shows that it is not such a one.
+	// lockTouch is the time between touches, which keep a lock younger than lockAge.
 	lockTouch = lockAge / 10
 )
 
-// acquire makes a directory for work, and locks it and the directory. The error is ErrLocked if
-// another maintainer has locked either.
+// acquire creates the work directory, and locks it and dir. The error is ErrLocked if another
+// maintainer has locked either.
 func acquire(dir, work string) (*lock, error) {
 	f, err := openLocked(work, lockName)
 	if err != nil {
@@ -53,14 +52,14 @@ func acquire(dir, work string) (*lock, error) {
 	return l, nil
 }
 
-// openLocked makes a directory for work and locks a file there until it is closed. With the error
-// ErrLocked it returns the file of the process that has locked it. With other errors, the file may
-// be nil.
+// openLocked creates the work directory and locks a file in it until the file is closed. With the
+// error ErrLocked it returns the file that another process has locked. With other errors the file
+// may be nil.
 func openLocked(work, name string) (*os.File, error) {
 	if err := os.Mkdir(work, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
-	if info, err := os.Lstat(work); err != nil || !info.IsDir() { // a link would lead elsewhere, where files would be removed
+	if info, err := os.Lstat(work); err != nil || !info.IsDir() { // do not follow a link and remove files elsewhere
 		return nil, errors.Join(err, &fs.PathError{Op: "mkdir", Path: work, Err: fs.ErrExist})
 	}
 	f, err := os.OpenFile(filepath.Join(work, name), os.O_RDWR|os.O_CREATE, 0o666)
@@ -70,8 +69,8 @@ func openLocked(work, name string) (*os.File, error) {
 	return f, filesys.Lock(f, ErrLocked)
 }
 
-// acquireRecording locks a directory for one Record until the file is closed or the process ends in
-// any way. The file has the process. The error wraps ErrLocked if there is another Record.
+// acquireRecording locks a directory for one Record until the file is closed or the process ends.
+// The file has the process ID. The error wraps ErrLocked if there is another Record.
 func acquireRecording(dir string) (*os.File, error) {
 	f, err := openLocked(filepath.Join(dir, workName), recordingName)
 	if err == nil {
@@ -97,10 +96,10 @@ func acquireRecording(dir string) (*os.File, error) {
 	return nil, err
 }
 
-// maxPID is how many digits the number of a process has at most.
+// maxPID is the maximum number of digits of a process ID.
 const maxPID = 20
 
-// A recordingError says who records into a directory.
+// A recordingError says which process records into a directory.
 type recordingError struct{ dir, pid string }
 
 func (e *recordingError) Error() string {
@@ -110,13 +109,12 @@ func (e *recordingError) Error() string {
 // Unwrap returns ErrLocked.
 func (e *recordingError) Unwrap() error { return ErrLocked }
 
-// exclude creates the file "lock", and replaces one that a crash has left.
+// exclude creates the file "lock", or replaces one left by a crash.
 func (l *lock) exclude() error {
 	for range 2 {
 		f, err := os.OpenFile(l.pcp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if err == nil {
-			// The file is a valid lock even without the mark, which cannot be written to a full
-			// disk.
+			// Even without the mark, as on a full disk, the file is a valid lock.
 			_, _ = fmt.Fprintf(f, "%s%d\n", lockMark, os.Getpid())
 			_ = f.Close()
 			return nil
@@ -130,12 +128,12 @@ func (l *lock) exclude() error {
 			text, err = os.ReadFile(l.pcp)
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // it has just gone
+			continue // it was just removed
 		}
 		if err != nil {
 			return err
 		}
-		// Ours is of a process that has ended: it would hold the other lock.
+		// A file of ours is stale: a running process would hold the other lock.
 		if !strings.HasPrefix(string(text), lockMark) && time.Since(info.ModTime()) < lockAge {
 			return ErrLocked
 		}
@@ -146,7 +144,7 @@ func (l *lock) exclude() error {
 	return ErrLocked
 }
 
-// touch keeps the lock from looking like one that a crash has left.
+// touch keeps the lock from looking like one left by a crash.
 func (l *lock) touch() {
 	tick := time.NewTicker(lockTouch)
 	defer tick.Stop()

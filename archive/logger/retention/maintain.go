@@ -12,22 +12,22 @@ import (
 	"github.com/pcp-go/pcp/internal/ctxwait"
 )
 
-// A maintainer is a Maintain.
+// A maintainer is the state of one Maintain call.
 type maintainer struct {
 	*Options
 	dir  string
-	work string // directory for what is not complete
+	work string // directory for incomplete files
 	lock *lock
 }
 
-// workName is the name of the subdirectory for archives that are not complete yet.
+// workName is the name of the subdirectory for incomplete archives.
 const workName = ".retention"
 
-// Maintain does once what the options say, in this order: it completes the work of a Maintain that
+// Maintain applies the options once, in this order: it completes the work of a Maintain that
 // crashed, removes archives by age, merges those of each past day, compresses, and removes archives
-// for MaxBytes. If an archive fails, Maintain goes on with the others and returns all errors at the
-// end, unless the context ends. The error is [ErrLocked] if the directory is already being
-// maintained.
+// for MaxBytes. If an archive fails, Maintain continues with the others and returns all errors
+// joined. If ctx ends, it stops, and the errors include the cause. The error is [ErrLocked] if the
+// directory is already being maintained.
 func Maintain(ctx context.Context, dir string, o Options) (err error) {
 	o.complete()
 	var errs []error
@@ -60,12 +60,12 @@ func Maintain(ctx context.Context, dir string, o Options) (err error) {
 	return errors.Join(errs...)
 }
 
-// writing reports whether one of the archives is being written.
+// writing reports whether the archive g is being written.
 func (m *maintainer) writing(groups []*group, g *group) bool {
 	if m.Writing != nil {
 		return m.Writing(g.base)
 	}
-	end := slices.IndexFunc(groups, func(g *group) bool { return g.day > m.today() }) // the clock may have been wrong
+	end := slices.IndexFunc(groups, func(g *group) bool { return g.day > m.today() }) // later days come from a wrong clock
 	if end < 0 {
 		end = len(groups)
 	}
@@ -91,7 +91,7 @@ func (m *maintainer) cull(_ context.Context, groups []*group) error {
 	return errors.Join(errs...)
 }
 
-// purge removes the oldest archives as long as all have more bytes than they may have.
+// purge removes the oldest archives while the total size exceeds MaxBytes.
 func (m *maintainer) purge(_ context.Context, groups []*group) error {
 	total := int64(0)
 	for _, g := range groups {
@@ -129,16 +129,16 @@ func (m *maintainer) remove(g *group) error {
 	return nil
 }
 
-// afterMidnight is how long after midnight Run maintains, as PCP does: the logger has begun another
-// archive by then.
+// afterMidnight is the delay of Run after midnight, as in PCP: by then the logger has begun a new
+// archive.
 const afterMidnight = 10 * time.Minute
 
-// retryLocked is how long Run waits if the directory is already being maintained.
+// retryLocked is the delay of Run if the directory is already being maintained.
 const retryLocked = 10 * time.Minute
 
-// Run maintains a directory at once, and then each day ten minutes after midnight. When the context
-// ends, Run returns its cause. If the directory is already being maintained, Run tries again ten
-// minutes later. Errors of Maintain are logged. Options.Now is not used.
+// Run calls Maintain at once, and then each day ten minutes after midnight, until ctx ends. It
+// returns the cause of ctx. If the directory is already being maintained, Run tries again after ten
+// minutes. It logs the errors of Maintain. Options.Now is not used.
 func Run(ctx context.Context, dir string, o Options) error {
 	o.complete()
 	for {
@@ -157,7 +157,7 @@ func Run(ctx context.Context, dir string, o Options) error {
 	}
 }
 
-// failed returns err with the action and the name that it is about.
+// failed adds to err the action and the name that it concerns.
 func failed(what, name string, err error) error {
 	return fmt.Errorf("retention: %s %s: %w", what, name, err)
 }

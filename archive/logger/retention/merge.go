@@ -18,16 +18,15 @@ import (
 )
 
 // The archive of a day is made in a directory DAY.new. Its file "inputs" has the names of the files
-// that the archive replaces. When everything is on the disk, the directory becomes DAY.done with
-// one rename. From then on the exchange can be repeated, and the next Maintain completes it if
-// necessary.
+// that the archive replaces. When all is on disk, the directory is renamed to DAY.done. From then
+// on the exchange can be repeated, and the next Maintain completes it if necessary.
 const (
 	newSuffix  = ".new"
 	doneSuffix = ".done"
 	inputsName = "inputs"
 )
 
-// merge makes the archives of each past day one.
+// merge merges the archives of each past day into one.
 func (m *maintainer) merge(ctx context.Context, groups []*group) error {
 	if m.Merge == nil {
 		return nil
@@ -65,7 +64,7 @@ func (m *maintainer) merge(ctx context.Context, groups []*group) error {
 	return errors.Join(errs...)
 }
 
-// mergeDay makes the archives of a day one.
+// mergeDay merges the archives of a day into one.
 func (m *maintainer) mergeDay(ctx context.Context, day string, inputs []*group) error {
 	var names []string
 	for _, g := range inputs {
@@ -106,7 +105,7 @@ func (m *maintainer) mergeDay(ctx context.Context, day string, inputs []*group) 
 	return nil
 }
 
-// again looks for the files of archives once more, after they have been rewritten.
+// again scans the files of archives again after Rewrite.
 func (m *maintainer) again(of []*group) (found []*group, err error) {
 	groups, err := scan(m.dir)
 	for _, g := range groups {
@@ -117,7 +116,7 @@ func (m *maintainer) again(of []*group) (found []*group, err error) {
 	return found, err
 }
 
-// stage makes the merged archive in a new directory, complete and on the disk.
+// stage makes the merged archive in a new directory, complete and on disk.
 func (m *maintainer) stage(ctx context.Context, stage, day string, inputs []*group) error {
 	m.at("begin " + day)
 	if err := os.Mkdir(stage, 0o777); err != nil {
@@ -140,7 +139,8 @@ func (m *maintainer) stage(ctx context.Context, stage, day string, inputs []*gro
 	return syncAll(stage)
 }
 
-// fill makes the files of an archive: a single input gets other names, several are merged.
+// fill makes the files of an archive: it links a single input to new names, or merges several
+// inputs.
 func (m *maintainer) fill(ctx context.Context, stage, day string, inputs []*group) error {
 	if len(inputs) == 1 {
 		for _, f := range inputs[0].files {
@@ -174,25 +174,24 @@ func (m *maintainer) fill(ctx context.Context, stage, day string, inputs []*grou
 		if f, base, ok := splitName(e.Name()); ok && base == day {
 			parts[f.part] = true
 		}
-		err = errors.Join(err, os.Chtimes(filepath.Join(stage, e.Name()), newest, newest)) // its age is that of the values
+		err = errors.Join(err, os.Chtimes(filepath.Join(stage, e.Name()), newest, newest)) // so that Keep counts from the last value
 	}
-	delete(parts, "index") // can be done without
+	delete(parts, "index") // optional
 	if err == nil && (!parts["meta"] || len(parts) < 2) {
 		err = errNotMerged
 	}
 	return err
 }
 
-// errNotMerged is the error if Options.Merge has made nothing without saying so.
+// errNotMerged means that Options.Merge returned nil but made no archive.
 var errNotMerged = errors.New("there is no archive of them")
 
-// readable checks that the records of an archive can be read to the end. Programs that merge stop
-// at damage and go on with the next archive, so that the records after the damage would be lost.
-// Only the last record may be incomplete, as a killed logger leaves it.
+// readable checks that the records of an archive can be read to the end, because merging would lose
+// those after damage. Only the last record may be incomplete, as a killed logger leaves it.
 func readable(ctx context.Context, base string) error {
 	set, err := archive.Open(ctx, base)
 	if errors.Is(err, pdu.ErrNoData) {
-		return nil // there is nothing that could be lost
+		return nil // nothing can be lost
 	}
 	if err != nil {
 		return err
@@ -214,13 +213,12 @@ func readable(ctx context.Context, base string) error {
 	return nil
 }
 
-// exchange puts the files of a directory in the place of those that its list names, and removes the
-// directory. Metadata is published last and removed first, because readers find no archive without
-// it.
+// exchange replaces the files listed in done by the archive in done, and removes done. Metadata is
+// published last and removed first, because readers find no archive without it.
 func (m *maintainer) exchange(done string) error {
 	list, err := os.ReadFile(filepath.Join(done, inputsName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return os.RemoveAll(done) // all but this was done
+		return os.RemoveAll(done) // only this was left to do
 	}
 	entries, err2 := os.ReadDir(done)
 	if err := errors.Join(err, err2); err != nil {
@@ -256,7 +254,7 @@ func (m *maintainer) exchange(done string) error {
 	return os.RemoveAll(done)
 }
 
-// order puts volumes first and the metadata last.
+// order returns a sort key that puts volumes first and metadata last.
 func order(f file) string {
 	switch f.part {
 	case "meta":
@@ -267,7 +265,7 @@ func order(f file) string {
 	return "0"
 }
 
-// recover completes a merge that an earlier Maintain has not completed.
+// recover completes merges of an earlier Maintain, and removes its incomplete files.
 func (m *maintainer) recover() error {
 	entries, err := os.ReadDir(m.work)
 	if err != nil {
@@ -293,7 +291,7 @@ func (m *maintainer) recover() error {
 	return nil
 }
 
-// link gives a file another name, or copies it where there is no such thing.
+// link links a file to another name, or copies it if links are not possible.
 func link(ctx context.Context, from, to string) error {
 	if os.Link(from, to) == nil {
 		return nil
@@ -301,7 +299,7 @@ func link(ctx context.Context, from, to string) error {
 	return copyFile(ctx, from, to, nil)
 }
 
-// copyFile is filesys.Copy, and gives the copy the time of the file.
+// copyFile is like filesys.Copy, and keeps the modification time.
 func copyFile(ctx context.Context, from, to string, convert func(io.Writer, io.Reader) error) error {
 	in, err := os.Open(from)
 	if err != nil {
@@ -318,7 +316,7 @@ func copyFile(ctx context.Context, from, to string, convert func(io.Writer, io.R
 	return os.Chtimes(to, info.ModTime(), info.ModTime())
 }
 
-// syncAll has the system write a directory and its files.
+// syncAll syncs a directory and its files to disk.
 func syncAll(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -326,7 +324,7 @@ func syncAll(dir string) error {
 	}
 	for _, e := range entries {
 		f, err := os.OpenFile(filepath.Join(dir, e.Name()), os.O_RDWR, 0)
-		if errors.Is(err, fs.ErrPermission) { // to write, of a link to a file that nobody writes
+		if errors.Is(err, fs.ErrPermission) { // a link to a read-only file
 			continue
 		}
 		if err == nil {

@@ -14,12 +14,12 @@ import (
 
 const dayLayout = "20060102"
 
-// nextDay returns the next midnight after a time, in its location, or the first time after it if
-// midnight is skipped. A logger begins another archive then.
+// nextDay returns the next midnight after t in its location, or the first time after it if clocks
+// skip midnight.
 func nextDay(t time.Time) time.Time {
 	y, m, d := t.Date()
 	next := time.Date(y, m, d+1, 0, 0, 0, 0, t.Location())
-	if next.Day() == d { // there is no midnight then: clocks are put forward
+	if next.Day() == d { // clocks skip midnight
 		_, before := next.Zone()
 		_, after := next.AddDate(0, 0, 2).Zone()
 		next = next.Add(time.Duration(after-before) * time.Second)
@@ -27,12 +27,12 @@ func nextDay(t time.Time) time.Time {
 	return next
 }
 
-// mostNumbers is how many archives can begin in the same minute.
+// mostNumbers is the number of suffixes for archives that begin in the same minute.
 const mostNumbers = 100
 
-// Base is the path of the base name for an archive that begins at a time, in its zone:
-// YYYYMMDD.HH.MM in the directory, with -00 and up after it if there is such an archive already. If
-// there are a hundred, the error is fs.ErrExist.
+// Base returns the path of a new archive in dir that begins at t: YYYYMMDD.HH.MM in the zone of t,
+// with -00 to -99 appended if that archive exists. If all are taken, the error is fs.ErrExist.
+// Other errors are those of reading dir.
 func Base(dir string, t time.Time) (string, error) {
 	groups, err := scan(dir)
 	if err != nil {
@@ -58,20 +58,20 @@ var (
 // A file is a file of an archive.
 type file struct {
 	name   string // in the directory
-	plain  string // the name without a suffix of compression
-	suffix string // of compression
-	part   string // "meta", "index" or the number of a volume
+	plain  string // name without the compression suffix
+	suffix string // compression suffix, or ""
+	part   string // "meta", "index" or a volume number
 	size   int64
 	mtime  time.Time
 }
 
-// A group is the files of an archive, also of half a one.
+// A group is the files of an archive, which may be incomplete.
 type group struct {
 	base  string
 	day   string // YYYYMMDD
-	files []file // the metadata first: without it there is no archive
+	files []file // metadata first, since readers find no archive without it
 	size  int64
-	mtime time.Time // when it was changed last
+	mtime time.Time // last change
 }
 
 // splitName parses the name of a file.
@@ -91,7 +91,8 @@ func splitName(name string) (f file, base string, ok bool) {
 	return f, parts[1], true
 }
 
-// scan finds the archives in a directory that have names of days, by day and name.
+// scan finds the archives in a directory whose names begin with a day, and sorts them by day and
+// name.
 func scan(dir string) ([]*group, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -121,7 +122,7 @@ func scan(dir string) ([]*group, error) {
 			}
 			g = &group{base: base, day: century + day[2]}
 			if _, err := time.Parse(dayLayout, g.day); err != nil {
-				continue // some other number
+				continue // not a day
 			}
 			byBase[base], groups = g, append(groups, g)
 		}

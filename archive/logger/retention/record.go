@@ -15,31 +15,30 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// A recorder is a Record.
+// A recorder is the state of one Record call.
 type recorder struct {
 	Options
 	src     *pmapi.Context
 	dir     string
 	logger  logger.Options
-	writing atomic.Pointer[string] // the base name of the archive in the directory, "" between two
-	ended   logger.EndReason       // of the last logger
+	writing atomic.Pointer[string] // base name of the current archive, "" between two
+	ended   logger.EndReason       // reason why the last logger ended
 }
 
-// Record records src into archives of a directory, begins a new one at each midnight, and maintains
-// the directory at the same time, as [Run] does. A new archive begins at once where the last one
-// ends, and with everything that the configuration says. Merging them needs no mark in between,
-// unless something has happened to the collector. While the collector is lost, a new archive waits
-// until it is back. Another archive also begins after an end of the logger because metrics have
-// changed, or because the collector's host has another name.
+// Record records src into archives in dir, begins a new one at each midnight, and maintains dir
+// concurrently, as [Run] does. A new archive begins where the last one ends, and records all
+// metrics of the configuration at once. Merging them needs no mark in between, unless the collector
+// changed. If the collector is lost at midnight, the new archive begins when it is back. A new
+// archive also begins when metrics or the host name of the collector change.
 //
-// Record ends as [logger.Run] does: with ctx, at the ends of lo, or with an error of a file or of
-// the first archive's New. EndBytes and EndRecords count for each archive, and lo.Base is not used.
-// After the first archive, one that has nothing to record lingers. Changes by pmlc(1) are lost at
-// midnight.
+// Record ends like [logger.Run]: with ctx, at a limit of lo, with an error of a file, or if New
+// fails for the first archive. EndBytes and EndRecords apply to each archive, and lo.Base is not
+// used. After the first archive, loggers with nothing to record keep running. Changes made with
+// pmlc(1) are lost at midnight.
 //
-// Record makes a missing directory. The error wraps [ErrLocked] and names the process if another
-// Record records into the directory. Record is the counterpart of pmlogger(1) with
-// pmlogger_daily(1) and pmlogger_check(1).
+// Record creates dir if necessary. If another Record records into dir, the error wraps [ErrLocked]
+// and names its process. Record is the counterpart of pmlogger(1) with pmlogger_daily(1) and
+// pmlogger_check(1).
 func Record(ctx context.Context, src *pmapi.Context, dir string, lo logger.Options, o Options) error {
 	o.complete()
 	if err := os.MkdirAll(dir, 0o775); err != nil {
@@ -48,7 +47,7 @@ func Record(ctx context.Context, src *pmapi.Context, dir string, lo logger.Optio
 	switch recording, err := acquireRecording(dir); {
 	case errors.Is(err, ErrLocked):
 		return err
-	case err != nil: // a file system without locks still takes archives
+	case err != nil: // record even on a file system without locks
 		o.Logger.Warn("another logger may record into the directory", "dir", dir, "err", err)
 	default:
 		defer recording.Close()
@@ -64,7 +63,7 @@ func Record(ctx context.Context, src *pmapi.Context, dir string, lo logger.Optio
 	defer wg.Wait()
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	wg.Go(func() { _ = Run(ctx, dir, r.Options) }) // it ends with the context alone
+	wg.Go(func() { _ = Run(ctx, dir, r.Options) }) // it ends only with ctx
 	for l != nil {
 		if r.Begun != nil {
 			r.Begun(l)
@@ -80,7 +79,7 @@ func Record(ctx context.Context, src *pmapi.Context, dir string, lo logger.Optio
 	return nil
 }
 
-// setOptions completes the options of the loggers, and of Maintain.
+// setOptions completes the options of the loggers and of Maintain.
 func (r *recorder) setOptions() {
 	r.writing.Store(new(string))
 	others := r.Writing
@@ -107,12 +106,12 @@ func (r *recorder) setOptions() {
 	}
 }
 
-// over reports whether the time of all archives is over.
+// over reports whether the end time of the whole recording is reached.
 func (r *recorder) over() bool {
 	return !r.logger.EndTime.IsZero() && time.Until(r.logger.EndTime) <= 0
 }
 
-// next prepares an archive that ends with the day.
+// next prepares a logger for an archive that ends at midnight.
 func (r *recorder) next(ctx context.Context) (*logger.Logger, error) {
 	now := time.Now().In(r.Location)
 	base, err := Base(r.dir, now)
@@ -133,11 +132,11 @@ func (r *recorder) next(ctx context.Context) (*logger.Logger, error) {
 	return l, err
 }
 
-// retry is the delay before another attempt to begin an archive, and before an archive that begins
+// retry is the delay between attempts to begin an archive, and before an archive that begins
 // because of a change.
 const retry = time.Second
 
-// run runs a logger, and reports whether another one comes after it.
+// run runs a logger, and reports whether another one must follow.
 func (r *recorder) run(ctx context.Context, l *logger.Logger) (again bool, err error) {
 	err = l.Run(ctx)
 	r.writing.Store(new(string))
@@ -150,11 +149,11 @@ func (r *recorder) run(ctx context.Context, l *logger.Logger) (again bool, err e
 	case r.ended != logger.EndHostname:
 		return false, nil
 	}
-	return ctxwait.Sleep(ctx, retry) == nil, nil // so that a collector that changes all the time does not make archives all the time
+	return wait(ctx, retry), nil // limits the number of archives if the collector changes constantly
 }
 
-// another prepares the archive after that of a logger, when there is a collector. It is nil if the
-// time is over before that.
+// another prepares the logger after last, as soon as the collector is reachable. It returns nil if
+// ctx or the recording ends before that.
 func (r *recorder) another(ctx context.Context, last *logger.Logger) (*logger.Logger, error) {
 	status := last.Status()
 	for lost := !status.Connected; ; {
@@ -177,6 +176,18 @@ func (r *recorder) another(ctx context.Context, last *logger.Logger) (*logger.Lo
 		if ctxwait.Sleep(ctx, retry) != nil || r.over() {
 			return nil, nil
 		}
-		_ = r.src.Reconnect(ctx) // or the next archive cannot begin, either
+		_ = r.src.Reconnect(ctx) // on failure, next fails too
+	}
+}
+
+// wait waits for d and returns true, or returns false as soon as ctx ends.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }

@@ -25,15 +25,14 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// A recording is a Record of a made-up source in a bubble of testing/synctest, where days pass at
-// once.
+// A recording is a Record of a synthetic source in a synctest bubble, where days pass at once.
 type recording struct {
 	t      *testing.T
 	src    *pmapitest.Source
 	count  *pmapitest.Metric[int64]
 	dir    string
 	begun  []string // base names
-	events []string // the types of those of interest
+	events []string // types of the events to check
 	errors bytes.Buffer
 	end    context.CancelFunc
 	done   chan error
@@ -44,7 +43,7 @@ const (
 	oncePMID  = pdu.PMID(60<<22 | 2)
 )
 
-// newRecording is a source of metrics, at a time in November 2026.
+// newRecording returns a recording that begins at a time in November 2026.
 func newRecording(t *testing.T, dir, at string) *recording {
 	t.Helper()
 	d := &recording{t: t, src: &pmapitest.Source{}, dir: dir, done: make(chan error, 1)}
@@ -57,7 +56,7 @@ func newRecording(t *testing.T, dir, at string) *recording {
 	return d
 }
 
-// until lets time pass until a day of November 2026.
+// until waits until a time in November 2026.
 func (d *recording) until(at string) {
 	d.t.Helper()
 	when, err := time.Parse("2006-01-02 15:04:05", "2026-11-"+at)
@@ -68,7 +67,7 @@ func (d *recording) until(at string) {
 	synctest.Wait()
 }
 
-// record starts a Record. The files of an archive that has ended were changed last then.
+// record starts a Record. It sets the modification time of each ended archive to the bubble's time.
 func (d *recording) record(o retention.Options, lo logger.Options) {
 	lo.Config, lo.Host = "log mandatory on once x.once\nlog mandatory on 1 min x.count", "here"
 	lo.Report = func(e logger.Event) {
@@ -80,7 +79,7 @@ func (d *recording) record(o retention.Options, lo logger.Options) {
 	o.Begun = func(l *logger.Logger) {
 		if n := len(d.begun); n > 0 {
 			for _, suffix := range []string{".0", ".meta", ".index"} {
-				_ = os.Chtimes(filepath.Join(d.dir, d.begun[n-1]+suffix), time.Now(), time.Now()) // it may be another one by now
+				_ = os.Chtimes(filepath.Join(d.dir, d.begun[n-1]+suffix), time.Now(), time.Now()) // the files may have been replaced
 			}
 		}
 		d.begun = append(d.begun, filepath.Base(l.Base()))
@@ -95,7 +94,7 @@ func (d *recording) record(o retention.Options, lo logger.Options) {
 	synctest.Wait()
 }
 
-// stop ends it.
+// stop ends the Record.
 func (d *recording) stop() {
 	d.t.Helper()
 	d.end()
@@ -105,7 +104,7 @@ func (d *recording) stop() {
 }
 
 // TestRecordTwice checks that a second Record of a directory fails and names the process of the
-// first. After the first has ended, another one may follow, although the lock file still exists.
+// first. After the first has ended, another one can start, although the lock file still exists.
 func TestRecordTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -133,9 +132,9 @@ func TestRecordTwice(t *testing.T) {
 	})
 }
 
-// A content is the content of archives.
+// A content is what archives contain.
 type content struct {
-	counts      []time.Time // of the records of x.count
+	counts      []time.Time // times of the records of x.count
 	once, marks int
 }
 
@@ -185,7 +184,7 @@ func read(t *testing.T, dir string) (c content) {
 	return c
 }
 
-// longest is the longest time between two records, which must ascend.
+// longest returns the longest time between two records. The times must ascend.
 func (c content) longest() (longest time.Duration) {
 	for i := 1; i < len(c.counts); i++ {
 		gap := c.counts[i].Sub(c.counts[i-1])
@@ -201,8 +200,8 @@ func packed(base string) []string { return names(base, ".0.gz", ".index", ".meta
 
 var dailyOptions = retention.Options{Merge: logextract.Options{}.Run, Compress: retention.Gzip(gzip.BestSpeed), Keep: 47 * time.Hour}
 
-// TestRecord records several days. Each has its archive. That of a past day is compressed, an old
-// one is removed, and no record is missing.
+// TestRecord records several days. Each has an archive. Those of past days are compressed, old ones
+// are removed, and no record is missing.
 func TestRecord(t *testing.T) {
 	dir, kept := t.TempDir(), t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -240,8 +239,8 @@ func TestRecord(t *testing.T) {
 	})
 }
 
-// TestRecordLost loses the collector at midnight. The next day begins when the collector is back,
-// and the past one is completed in time.
+// TestRecordLost loses the collector at midnight. The next archive begins when the collector is
+// back, and the archive of the past day is completed in time.
 func TestRecordLost(t *testing.T) {
 	for name, lost := range map[string]string{"before midnight": "22 23:50:10", "at midnight": "22 23:59:59"} {
 		t.Run(name, func(t *testing.T) {
@@ -290,13 +289,13 @@ func TestRecordChanged(t *testing.T) {
 		if got := slices.Compact(slices.Clone(d.events)); !cmp.Equal(got, []string{"Validating", "MetricChanged", "Ended"}) {
 			t.Errorf("events %q", got)
 		}
-		if !strings.Contains(d.errors.String(), "merge archives of 20261122") { // which cannot become one
+		if !strings.Contains(d.errors.String(), "merge archives of 20261122") { // they cannot be merged
 			t.Errorf("log %q", d.errors.String())
 		}
 	})
 }
 
-// TestRecordHostname checks that another name of the host begins another archive.
+// TestRecordHostname checks that a changed host name begins another archive.
 func TestRecordHostname(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -324,7 +323,7 @@ func TestRecordHostname(t *testing.T) {
 }
 
 // TestRecordAfterCrash simulates a crash of everything except the collector. The archive is
-// repaired, and the day goes on.
+// repaired, and recording continues.
 func TestRecordAfterCrash(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -354,8 +353,7 @@ func TestRecordAfterCrash(t *testing.T) {
 	})
 }
 
-// TestRecordEnds checks that a recording ends as its options say. Its directory does not exist at
-// first.
+// TestRecordEnds checks that a recording ends as its options say. Record creates its directory.
 func TestRecordEnds(t *testing.T) {
 	for _, tt := range []struct {
 		name string

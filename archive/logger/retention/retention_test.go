@@ -29,10 +29,10 @@ import (
 // now is the time of most tests.
 var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
-// recordsEach is how many records an archive of record has.
+// recordsEach is the number of records that record writes to an archive.
 const recordsEach = 5
 
-// record makes an archive whose name is its start, and whose files were last changed an hour later.
+// record makes an archive that starts at the time in its name, and was last changed an hour later.
 func record(t testing.TB, dir, base string) {
 	t.Helper()
 	start, err := time.Parse("20060102.15.04", base[:len("20060102.15.04")])
@@ -48,7 +48,7 @@ func record(t testing.TB, dir, base string) {
 	do(err)
 	_, err = im.AddMetric("x.count", pdu.Desc{PMID: pdu.MakePMID(60, 1, 2), Type: pdu.TypeU64, InDom: pdu.NoInDom, Sem: pdu.SemCounter})
 	do(err)
-	if strings.Contains(base, "-") { // in the same minute
+	if strings.Contains(base, "-") { // a second archive of the same minute
 		start = start.Add(30 * time.Second)
 	}
 	for i := range recordsEach {
@@ -62,7 +62,7 @@ func record(t testing.TB, dir, base string) {
 	}
 }
 
-// list is the names of all files in a directory and below.
+// list returns the names of all files in a directory and below.
 func list(t testing.TB, dir string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -78,8 +78,7 @@ func list(t testing.TB, dir string) (names []string) {
 	return slices.DeleteFunc(names, func(name string) bool { return name == ".retention/lock" || name == ".retention/recording" })
 }
 
-// times returns the times of the records that can be read in the archives of a directory, each
-// archive by its name.
+// times returns the times of all records that readers find in the archives of a directory.
 func times(t testing.TB, dir string) map[time.Time]bool {
 	t.Helper()
 	found, err := archive.Options{}.Find(dir)
@@ -89,7 +88,7 @@ func times(t testing.TB, dir string) map[time.Time]bool {
 	read := map[time.Time]bool{}
 	for _, files := range found {
 		if files.Meta == "" {
-			continue // the rest of an archive that is being removed
+			continue // left of an archive that is being removed
 		}
 		set, err := archive.Open(t.Context(), files.Base)
 		if err != nil {
@@ -163,14 +162,14 @@ func TestMaintain(t *testing.T) {
 	}
 }
 
-// allRecorded are the files of all archives that are recorded.
+// allRecorded returns the files of all archives in recorded.
 func allRecorded() []string {
 	all := archiveNames(recorded...)
 	slices.Sort(all)
 	return all
 }
 
-// A maintainTest is a directory of all archives that are recorded, maintained.
+// A maintainTest maintains a directory with all archives in recorded.
 type maintainTest struct {
 	name string
 	o    retention.Options
@@ -204,7 +203,7 @@ func (tt *maintainTest) run(t *testing.T) {
 		}
 	}
 	did = nil
-	for range 2 { // the second one finds nothing to do
+	for range 2 { // the second run finds nothing to do
 		if err := retention.Maintain(t.Context(), dir, tt.o); err != nil {
 			t.Error(err)
 		}
@@ -221,7 +220,7 @@ func (tt *maintainTest) run(t *testing.T) {
 	}
 }
 
-// TestMaintainFails checks that a day with an error stays as it is, and that others go on.
+// TestMaintainFails checks that a day with an error stays unchanged, and that other days do not.
 func TestMaintainFails(t *testing.T) {
 	fails := errors.New("it fails")
 	for _, tt := range []struct {
@@ -253,7 +252,7 @@ func TestMaintainFails(t *testing.T) {
 			return os.WriteFile(filepath.Join(dir, "20261121.13.00.meta"), []byte("xxxxxxxxxxxxxxxx"), 0o666)
 		}, pdu.ErrLabel, "20261122"},
 		{"damage in a volume", func(dir string, _ *retention.Options) error {
-			return overwrite(filepath.Join(dir, "20261121.13.00.0"), -2*56) // the length of the last record but one
+			return overwrite(filepath.Join(dir, "20261121.13.00.0"), -2*56) // length of the last record but one
 		}, pdu.ErrLogRec, "20261122"},
 		{"a length that is too great", func(dir string, _ *retention.Options) error {
 			return overwrite(filepath.Join(dir, "20261121.00.10.0"), (&archive.Label{Version: 3}).Len())
@@ -294,7 +293,7 @@ func TestMaintainFails(t *testing.T) {
 	}
 }
 
-// overwrite damages four bytes of a file, at an offset from its start, or from its end if it is
+// overwrite damages four bytes of a file at offset off, which counts from the end if it is
 // negative.
 func overwrite(path string, off int64) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -311,8 +310,8 @@ func overwrite(path string, off int64) error {
 	return err
 }
 
-// TestOtherCompressed checks that a file is kept if the compressed file beside it has other
-// contents. Its day also stays as it is, and other days go on.
+// TestOtherCompressed checks that a file is kept if its compressed file has different content. Its
+// day stays unchanged, and other days do not.
 func TestOtherCompressed(t *testing.T) {
 	dir := t.TempDir()
 	record(t, dir, "20261121.00.10")
@@ -338,7 +337,7 @@ func TestOtherCompressed(t *testing.T) {
 	}
 }
 
-// TestCompressorLies checks that a compressor that fails without an error does no harm.
+// TestCompressorLies checks that no file is lost if a compressor fails without an error.
 func TestCompressorLies(t *testing.T) {
 	half := func(ctx context.Context, w io.Writer, r io.Reader) error {
 		return retention.Gzip(gzip.BestSpeed).Compress(ctx, w, io.LimitReader(r, 100))
@@ -393,7 +392,7 @@ func TestLocked(t *testing.T) {
 	}
 }
 
-// TestLockedLong checks that a maintainer that works for a long time keeps its lock.
+// TestLockedLong checks that a maintainer that runs for a long time keeps its lock.
 func TestLockedLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(now))
@@ -417,7 +416,7 @@ func TestLockedLong(t *testing.T) {
 	})
 }
 
-// TestWorkDirectory checks that files of others in the work directory are neither followed nor
+// TestWorkDirectory checks that foreign files in the work directory are neither followed nor
 // removed.
 func TestWorkDirectory(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
@@ -444,7 +443,7 @@ func TestWorkDirectory(t *testing.T) {
 	}
 }
 
-// TestTruncated has an archive of a killed logger, whose last record is incomplete.
+// TestTruncated merges an archive of a killed logger, whose last record is incomplete.
 func TestTruncated(t *testing.T) {
 	dir := t.TempDir()
 	for _, base := range recorded[5:] {
@@ -472,7 +471,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestMended checks that an archive repaired by Rewrite is merged, with all records that are left.
+// TestMended checks that an archive repaired by Rewrite is merged with all remaining records.
 func TestMended(t *testing.T) {
 	dir := t.TempDir()
 	for _, base := range recorded[5:] {
@@ -510,7 +509,7 @@ func TestEnded(t *testing.T) {
 		end(why)
 		return errors.Join(context.Cause(ctx), os.WriteFile(output+".0", nil, 0o666))
 	}
-	o.Rewrite = func(_ context.Context, base string) error { // so that no single archive gets another name
+	o.Rewrite = func(_ context.Context, base string) error { // only Rewrite, since a single archive would be renamed
 		if !strings.Contains(base, "20261121") {
 			return fs.ErrInvalid
 		}
@@ -525,7 +524,7 @@ func TestEnded(t *testing.T) {
 }
 
 // TestOtherNames checks that a file with a name in the future is not mistaken for the archive being
-// written, and that files whose names have other numbers are left alone.
+// written, and that files whose names are other numbers are ignored.
 func TestOtherNames(t *testing.T) {
 	dir := t.TempDir()
 	record(t, dir, "20261122.00.10")
@@ -580,7 +579,7 @@ func TestNextDay(t *testing.T) {
 	}
 }
 
-// TestNextDaySkipped checks that a day begins later where clocks skip midnight.
+// TestNextDaySkipped checks that a day begins later if clocks skip midnight.
 func TestNextDaySkipped(t *testing.T) {
 	for zone, want := range map[string]string{"America/Sao_Paulo": "2018-11-04 01:00", "America/Havana": "2018-03-11 01:00", "Asia/Beirut": "2018-03-25 01:00", "Pacific/Apia": "2011-12-31 00:00"} {
 		location, err := time.LoadLocation(zone)
@@ -626,7 +625,7 @@ func TestRun(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "lock"), nil, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		soon := time.Now().Add(48 * time.Hour) // fresh, as far as the test's time goes
+		soon := time.Now().Add(48 * time.Hour) // younger than the test's time
 		if err := os.Chtimes(filepath.Join(dir, "lock"), soon, soon); err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/pcp-go/pcp/archive/logger/retention"
 )
 
-// TestRunLocked has Run wait for PCP's scripts, but not until the next day.
+// TestRunLocked checks that Run waits for PCP's scripts, but not until the next day.
 func TestRunLocked(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
