@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdatest"
 )
 
-// TestContractOfChanges: variables that come and go change the names, and clients see the change.
+// TestContractOfChanges checks that clients see changed names when variables come and go.
 func TestContractOfChanges(t *testing.T) {
 	b := newBench(t, map[string]expvar.Var{"stays": integer(1), "shelf": mapOf("red", new(expvar.Int))})
 	there := false

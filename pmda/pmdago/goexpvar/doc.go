@@ -1,4 +1,4 @@
-// Package goexpvar lets an agent export the variables that a program publishes with the package
+// Package goexpvar makes an agent export the variables that a program publishes with package
 // expvar:
 //
 //	requests := expvar.NewInt("requests") // the program's variable
@@ -30,39 +30,35 @@
 //	other types      true and false are 1 and 0, objects are levels of names.
 //	                 Arrays and null are left out
 //
-// A component of a name is the key, with "_" in place of each character except letters,
-// digits and underscores, and with an "x" before it if it does not begin with a letter:
-// "requests/s" becomes requests_s, and "200" becomes x200. In the name of an instance "_"
-// replaces spaces and unprintable characters. If several keys become the same name, only
-// the first is exported.
+// In a component of a name, "_" replaces each character of the key except letters, digits and
+// underscores, and an "x" precedes a key that does not begin with a letter: "requests/s" becomes
+// requests_s, and "200" becomes x200. In the name of an instance, "_" replaces spaces and
+// unprintable characters. If several keys become the same name, only the first is exported.
 //
 // All metrics are instantaneous, because expvar does not say which variables are
 // counters. A client can compute rates with a derived metric.
 //
-// The variables memstats and cmdline, which expvar always publishes, are left out: pmdago
-// has the first at a fraction of its cost, and the owner of the program decides whether to
-// show the second.
+// The variables memstats and cmdline, which expvar always publishes, are omitted: pmdago exports
+// the first at a fraction of its cost, and the second if its Options say so.
 //
 // # Variables that come and go
 //
-// The names are found when a client requests them, so that a variable has its metric as soon as
-// it is published. The next fetch of one of these metrics notifies clients of changed names. When
-// the type of a value changes, the name gets another PMID with the new type. The old PMID keeps
-// its type, without values, and is used again if the type changes back.
+// Names are looked up when a client requests them, so a variable has its metric as soon as it is
+// published. The next fetch of one of these metrics notifies clients of changed names. If the type
+// of a value changes, the name gets another PMID with the new type. The old PMID keeps its type,
+// without values, and is used again if the type changes back.
 //
-// A variable that has been removed is forgotten, with its metrics. Their numbers go to other
-// metrics when no unused number is left. An entry that has been removed from a Map keeps its
-// metric, without values, until the slot is needed: if the entry returns, it has the same
-// PMID.
+// The metrics of a removed variable are removed. Their PMIDs are reused when no other is free. A
+// removed entry of a Map keeps its metric, without values, until the PMID is needed: if the entry
+// returns, it has the same PMID.
 //
 // # Calls of the program's code
 //
-// To get the text of a Func, or of a type that is not expvar's, the agent calls the program's
-// code: once for each fetch of a metric of the variable. It makes one call at a time, each on
-// its own goroutine. While a call takes too long, its metrics have the error pdu.ErrAgain,
-// until it has returned and another call has been in time. If a call panics, or its text is
-// not JSON, its metrics have the error pdu.ErrGeneric. Each such failure, and each variable
-// that is left out, is logged once.
+// To get the text of a Func, or of a type that is not expvar's, the agent calls the program's code:
+// once for each fetch of a metric of the variable. It makes one call at a time, each on its own
+// goroutine. If a call takes too long, its metrics have the error pdu.ErrAgain until it has
+// returned and another call was in time. If a call panics, or its text is not JSON, its metrics
+// have the error pdu.ErrGeneric. Each such failure, and each omitted variable, is logged once.
 //
 // # Limits
 //
@@ -76,8 +72,8 @@
 //	1024      metrics of a variable
 //	4096      metrics of all variables
 //
-// A metric that exceeds a limit is left out; existing metrics stay. A metric that takes the
-// place of a removed one may be missing from one fetch.
+// A metric that exceeds a limit is omitted; existing metrics stay. A metric that reuses a PMID may
+// be missing from one fetch.
 //
 // The agent's clusters from 4000 on, and the serials of instance domains
 // from 1048576 on, are reserved. Any number of clients may fetch at once; the

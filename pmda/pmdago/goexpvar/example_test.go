@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdago/goexpvar"
 )
 
-// What a program publishes with expvar, PCP's clients see as metrics.
+// PCP's clients see the variables that a program publishes with expvar as metrics.
 func Example() {
 	requests := expvar.NewMap("shop.requests") // once in a program
 	requests.Add("GET", 5)

@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// The limits, which the comment on the package lists.
+// The limits that the package comment lists.
 const (
 	callTimeout    = expvars.CallTimeout
 	maxStuck       = expvars.MaxStuck
@@ -26,22 +26,21 @@ const (
 	maxMetrics     = 4096
 )
 
-// The clusters and the serials of instance domains from these on are reserved: the
-// agent must not use them.
+// Clusters and serials of instance domains from these on are reserved for this package.
 const (
 	firstCluster = 4000
 	firstSerial  = 1 << 20
 )
 
-// Metrics are numbered through the clusters of this package.
+// Metrics are numbered consecutively through the clusters of this package.
 const (
 	perCluster = pdu.MaxItem + 1
 	clusters   = maxMetrics / perCluster
 )
 
-// Add makes an agent export the variables of expvar below root, such as
-// "go.expvar". It wraps the agent with Agent.Use. Errors: a root that is in use or
-// malformed. The agent's Err has them too.
+// Add makes an agent export the variables of expvar below root, such as "go.expvar". It wraps the
+// agent with Agent.Use. It fails if root is in use or malformed, and the agent's Err then reports
+// the error too.
 func Add(a *pmda.Agent, root string) error {
 	return add(a, root, expvar.Do).err
 }
@@ -76,7 +75,7 @@ func add(a *pmda.Agent, root string, do func(func(expvar.KeyValue))) *exporter {
 	return e
 }
 
-// An exporter wraps the Handler of an agent with the metrics of variables.
+// An exporter adds the metrics of variables to the Handler of an agent.
 type exporter struct {
 	pmda.Handler
 
@@ -86,37 +85,37 @@ type exporter struct {
 	collect func(expvar.KeyValue)
 	err     error // of Add
 
-	// turn is the lock of what follows, and of reading variables.
+	// turn guards the following fields and serializes reads of variables.
 	turn       ctxwait.Mutex
-	vars       []expvar.KeyValue // at the last list
-	listed     bool              // there was one
+	vars       []expvar.KeyValue // as last listed
+	listed     bool              // list was called
 	keysListed []string
 	tops       map[string]*variable  // by key
-	order      []*variable           // those that have a name, by key
+	order      []*variable           // variables that have a name, by key
 	byName     map[string]*metric    // existing metrics
-	known      map[metricKey]*metric // existing metrics and those that may come back
-	free       []int                 // numbers of metrics that are forgotten, the oldest first
+	known      map[metricKey]*metric // existing metrics and those that may return
+	free       []int                 // numbers of removed metrics, oldest first
 	reads      uint64                // counts changes of the metrics of a variable
 	calls      expvars.Calls
-	logged     map[string]bool // what was logged
+	logged     map[string]bool // texts already logged
 
-	// Of one read of a variable.
+	// State of one read of a variable.
 	found        []*metric
-	entries      []expvar.KeyValue // of the Maps that are being flattened
-	room         int               // for entries of the innermost
+	entries      []expvar.KeyValue // entries of the Maps being flattened
+	room         int               // for more entries of the innermost Map
 	collectEntry func(expvar.KeyValue)
 	keys         []string
 
 	table   sync.RWMutex // guards metrics
-	metrics []*metric    // those of known by number; nil where one is forgotten
+	metrics []*metric    // metrics of known by number; nil for removed ones
 }
 
-// owns reports whether a PMID is of a cluster of this package.
+// owns reports whether a PMID is in a cluster of this package.
 func owns(id pdu.PMID) bool {
 	return id.Cluster() >= firstCluster && id.Cluster() < firstCluster+clusters
 }
 
-// metric finds one by its PMID.
+// metric returns the metric with a PMID, or nil.
 func (e *exporter) metric(id pdu.PMID) *metric {
 	if !owns(id) || id.Domain() != e.agent.Domain {
 		return nil
@@ -129,7 +128,7 @@ func (e *exporter) metric(id pdu.PMID) *metric {
 	return nil
 }
 
-// Unwrap is the wrapped Handler.
+// Unwrap returns the wrapped Handler.
 func (e *exporter) Unwrap() pmda.Handler { return e.Handler }
 
 // Desc describes a metric.
@@ -140,7 +139,7 @@ func (e *exporter) Desc(ctx context.Context, r *pmda.Request, id pdu.PMID) (pdu.
 	return e.Handler.Desc(ctx, r, id)
 }
 
-// Text says which variable a metric is of.
+// Text returns a text that names the variable of a metric.
 func (e *exporter) Text(ctx context.Context, r *pmda.Request, of pdu.TextTarget, kind pdu.TextKind) (string, error) {
 	id, _ := of.PMID()
 	if m := e.metric(id); m != nil {
@@ -162,7 +161,7 @@ func (e *exporter) Store(ctx context.Context, r *pmda.Request, values *pdu.Resul
 	return e.Handler.Store(ctx, r, values)
 }
 
-// below is the part of a name below the root; false if it is not there.
+// below returns the part of a name below the root, or false for other names.
 func (e *exporter) below(name string) (string, bool) {
 	if name == e.root {
 		return "", true
@@ -261,8 +260,7 @@ func (e *exporter) Traverse(ctx context.Context, r *pmda.Request, name string) (
 	return all, nil
 }
 
-// nextLevel is the components below a name, of full names that are in the order of
-// a tree.
+// nextLevel returns the children of name among full names, which must be in tree order.
 func nextLevel(all []string, name string) []pmns.Child {
 	var out []pmns.Child
 	for _, full := range all {

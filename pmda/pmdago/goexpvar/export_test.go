@@ -22,7 +22,7 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// A shelf has variables that a test publishes and takes away.
+// A shelf holds variables that a test publishes and removes.
 type shelf struct {
 	mu   sync.Mutex
 	vars map[string]expvar.Var
@@ -36,7 +36,7 @@ func (s *shelf) do(f func(expvar.KeyValue)) {
 	}
 }
 
-// set publishes a variable, or takes it away if it is nil.
+// set publishes a variable, or removes it if v is nil.
 func (s *shelf) set(key string, v expvar.Var) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +47,7 @@ func (s *shelf) set(key string, v expvar.Var) {
 	}
 }
 
-// text is a variable whose String method returns any text.
+// text is a variable whose String method returns the text.
 type text string
 
 func (t text) String() string { return string(t) }
@@ -86,7 +86,7 @@ func newBench(t testing.TB, vars map[string]expvar.Var) bench {
 		}}))}
 	pmda.Register(a, pmda.Metric[uint32]{Name: "x.own", Text: "Another's", Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) { return 77, nil }})
 	b.exporter = add(a, "x.vars", b.shelf.do)
-	b.calls.Timeout = time.Hour // of the clock, on a machine with other things to do
+	b.calls.Timeout = time.Hour // so that calls do not time out on a busy machine
 	if err := a.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func (b bench) all() []string {
 	return list
 }
 
-// id is the PMID of a name.
+// id returns the PMID of a name.
 func (b bench) id(name string) pdu.PMID {
 	b.Helper()
 	id, err := b.agent.PMID(b.Context(), request(), name)
@@ -115,7 +115,7 @@ func (b bench) id(name string) pdu.PMID {
 	return id
 }
 
-// fetch fetches metrics, and says whether names have changed.
+// fetch fetches metrics, and reports whether names have changed.
 func (b bench) fetch(ids ...pdu.PMID) (*pdu.Result, bool) {
 	b.Helper()
 	var w pdu.ResultWriter
@@ -129,7 +129,7 @@ func (b bench) fetch(ids ...pdu.PMID) (*pdu.Result, bool) {
 	return r, w.Changed&pdu.ChangeNames != 0
 }
 
-// show is a metric in a line: its type and its values.
+// show returns a metric as a line: its type and its values.
 func (b bench) show(id pdu.PMID) string {
 	b.Helper()
 	d, err := b.agent.Desc(b.Context(), request(), id)
@@ -157,7 +157,7 @@ func (b bench) show(id pdu.PMID) string {
 	return out
 }
 
-// plain is a value as people write it.
+// plain formats a value.
 func plain(v pdu.Atom) string {
 	if v.Type == pdu.TypeDouble {
 		f, _ := pdu.As[float64](v)
@@ -166,7 +166,7 @@ func plain(v pdu.Atom) string {
 	return strings.Trim(v.String(), `"`)
 }
 
-// picture is everything in lines.
+// picture returns all metrics as lines.
 func (b bench) picture() string {
 	b.Helper()
 	out := "\n"
@@ -181,7 +181,7 @@ func TestVariables(t *testing.T) {
 		name string
 		vars map[string]expvar.Var
 		want string // a picture
-		log  string // a part of each line
+		log  string // part of each line
 	}{
 		{"none", nil, "", ""},
 		{"own types", map[string]expvar.Var{"hits": integer(-5), "load": float(1.5), "name": str("blue"), "big": integer(math.MaxInt64)},
@@ -215,7 +215,7 @@ func TestVariables(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t, c.vars)
 			got := b.picture()
-			// Order among siblings is that of keys.
+			// Siblings are sorted by key.
 			if diff := gocmp.Diff(sorted("\n"+c.want), sorted(got)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -269,7 +269,7 @@ func TestChildren(t *testing.T) {
 	}
 }
 
-// TestComeAndGo publishes variables, takes them away and changes their types.
+// TestComeAndGo publishes variables, removes them and changes their types.
 func TestComeAndGo(t *testing.T) {
 	b := newBench(t, map[string]expvar.Var{"a": integer(1)})
 	a := b.id("x.vars.a")
@@ -288,7 +288,7 @@ func TestComeAndGo(t *testing.T) {
 	want(false, "64 1", a)
 	x := b.id("x.vars.b.x")
 	want(false, "DOUBLE 1", x)
-	b.set("b", text(`{"x":"one","y":2}`)) // another type, and one more
+	b.set("b", text(`{"x":"one","y":2}`)) // another type, and one more metric
 	want(true, "DOUBLE", x)
 	if names, err := b.agent.Names(t.Context(), request(), x); err != pdu.ErrPMID {
 		t.Errorf("the names of what is gone: %v, %v", names, err)
@@ -318,7 +318,7 @@ func TestComeAndGo(t *testing.T) {
 	m := b.id("x.vars.a")
 	want(false, "64 [0 k]1", m)
 	b.set("a", mapOf("j", integer(2)))
-	want(false, "64 [1 j]2", m) // instances are no names
+	want(false, "64 [1 j]2", m) // instances do not change names
 	b.set("a", mapOf("j", integer(2), "k", integer(3)))
 	want(false, "64 [0 k]3 [1 j]2", m)
 	b.set("a", mapOf("k", str("x")))
@@ -337,7 +337,7 @@ func TestForget(t *testing.T) {
 		for n := range 900 {
 			m.Set(fmt.Sprint("k", n), mapOf("key", integer(int64(n)))) // each has an instance domain
 		}
-		m.Set("s", str("x")) // so that m is no instance domain itself
+		m.Set("s", str("x")) // so that m becomes a level of names
 		b.set(key, m)
 		if n := len(b.all()); n != 902 {
 			t.Fatalf("round %d: %d names, want 902", i, n)
@@ -362,7 +362,7 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// TestSameNameLater: of two variables with the same name, the earlier one keeps it.
+// TestSameNameLater checks that of two variables with the same name, the earlier one keeps it.
 func TestSameNameLater(t *testing.T) {
 	b := newBench(t, map[string]expvar.Var{"a-b": integer(1)})
 	id := b.id("x.vars.a_b")
@@ -384,8 +384,7 @@ func TestSameNameLater(t *testing.T) {
 	}
 }
 
-// TestSplit has metrics of the agent's own and of this package in one fetch, and
-// with a profile.
+// TestSplit fetches metrics of the agent and of this package at once, also with a profile.
 func TestSplit(t *testing.T) {
 	b := newBench(t, map[string]expvar.Var{"a": integer(1), "m": mapOf("p", integer(2), "q", integer(3))})
 	own, err := b.agent.Namespace().Lookup("x.own")
@@ -422,7 +421,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestStore: clients cannot set variables.
+// TestStore checks that clients cannot set variables.
 func TestStore(t *testing.T) {
 	b := newBench(t, map[string]expvar.Var{"a": integer(1)})
 	var w pdu.ResultWriter
@@ -444,8 +443,8 @@ func TestAddRefused(t *testing.T) {
 	}
 }
 
-// TestFetchAllocs: a fetch of expvar's own types costs a few allocations, those of walking over
-// the variables.
+// TestFetchAllocs checks that a fetch of expvar's own types allocates only to walk over the
+// variables.
 func TestFetchAllocs(t *testing.T) {
 	vars := map[string]expvar.Var{}
 	for i := range 20 {

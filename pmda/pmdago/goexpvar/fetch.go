@@ -8,16 +8,16 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// A split is a fetch of metrics of this package and others.
+// A split is a fetch of metrics of this package and of others.
 type split struct {
-	mine   []*metric // by the index of the PMID; nil for others
+	mine   []*metric // by index of the PMID; nil for others
 	others []pdu.PMID
 	w      pdu.ResultWriter // of others
 }
 
 var splits = sync.Pool{New: func() any { return new(split) }}
 
-// Fetch writes the values of variables, and those of the wrapped Handler.
+// Fetch writes the values of variables and those of the wrapped Handler.
 func (e *exporter) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 	s := splits.Get().(*split)
 	defer s.release()
@@ -82,7 +82,7 @@ func (e *exporter) readVariables(ctx context.Context, metrics []*metric) {
 	}
 }
 
-// write writes the values that the last read has found.
+// write writes the values of the last read.
 func (m *metric) write(w *pdu.ResultWriter, p *pdu.Profile) {
 	switch v := &m.values; {
 	case v.err != nil:

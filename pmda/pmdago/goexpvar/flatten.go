@@ -16,9 +16,9 @@ import (
 
 // values are the values of a metric.
 type values struct {
-	ok    bool // there is one
+	ok    bool // there is a value
 	err   error
-	i     int64 // of kindBool too
+	i     int64 // also for kindBool
 	f     float64
 	s     string
 	insts []instanceValue
@@ -30,10 +30,10 @@ type instanceValue struct {
 	f  float64
 }
 
-// clear forgets the values but not the memory.
+// clear removes the values and keeps the memory.
 func (v *values) clear() { *v = values{insts: v.insts[:0]} }
 
-// put notes a value.
+// put sets the value of a metric.
 func (e *exporter) put(v *variable, name, path string, k kind, val values) {
 	m := e.metricOf(v, name, path, k)
 	if m == nil {
@@ -44,7 +44,7 @@ func (e *exporter) put(v *variable, name, path string, k kind, val values) {
 	e.found = append(e.found, m)
 }
 
-// putString notes a string, unless PCP cannot have it.
+// putString sets a string, or no value if PCP cannot represent it.
 func (e *exporter) putString(v *variable, name, path, s string) {
 	if len(s) > maxString || strings.Contains(s, "\x00") {
 		e.leaveOut(path, "the string is too long, or has a zero byte")
@@ -54,8 +54,7 @@ func (e *exporter) putString(v *variable, name, path, s string) {
 	e.put(v, name, path, kindString, values{ok: true, s: s})
 }
 
-// flatten makes metrics of a variable, or of an entry of a Map. path identifies it in logs and
-// calls.
+// flatten makes metrics from a variable or an entry of a Map. path identifies it in logs and calls.
 func (e *exporter) flatten(ctx context.Context, v *variable, name, path string, x expvar.Var, depth int) {
 	switch x := x.(type) {
 	case nil:
@@ -78,7 +77,7 @@ func (e *exporter) flatten(ctx context.Context, v *variable, name, path string, 
 	}
 }
 
-// flattenMap makes a metric with instances of a Map, or a level of names.
+// flattenMap makes a metric with instances from a Map, or a level of names.
 func (e *exporter) flattenMap(ctx context.Context, v *variable, name, path string, x *expvar.Map, depth int) {
 	from := len(e.entries)
 	e.room = maxInstances
@@ -112,7 +111,7 @@ func (e *exporter) flattenMap(ctx context.Context, v *variable, name, path strin
 	e.entries = e.entries[:from]
 }
 
-// putInstances notes the numbers in a Map.
+// putInstances sets the values of a Map of numbers.
 func (e *exporter) putInstances(v *variable, name, path string, k kind, entries []expvar.KeyValue) {
 	m := e.metricOf(v, name, path, k)
 	if m == nil {
@@ -144,7 +143,7 @@ func (e *exporter) putInstances(v *variable, name, path string, k kind, entries 
 	e.found = append(e.found, m)
 }
 
-// flattenJSON makes metrics of a document.
+// flattenJSON makes metrics from a JSON document.
 func (e *exporter) flattenJSON(v *variable, name, path string, doc any, depth int) {
 	switch x := doc.(type) {
 	case nil:
@@ -174,7 +173,7 @@ func (e *exporter) flattenJSON(v *variable, name, path string, doc any, depth in
 	}
 }
 
-// A level makes the components of names at one level.
+// A level makes the name components at one level.
 type level struct {
 	e     *exporter
 	path  string
@@ -186,7 +185,7 @@ func (e *exporter) level(path string, depth int) *level {
 	return &level{e, path, depth >= maxDepth, map[string]bool{}}
 }
 
-// component returns the name component of a key, or false if the key must be left out.
+// component returns the name component of a key, or false if the key must be omitted.
 func (l *level) component(key string) (string, bool) {
 	c := expvars.Component(key)
 	switch {

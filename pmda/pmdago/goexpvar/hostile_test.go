@@ -18,8 +18,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdatest"
 )
 
-// TestHang: a variable that hangs is waited for once, and leaves the
-// others alone.
+// TestHang checks that a fetch waits once for a variable that hangs, and that others work.
 func TestHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var hang chan struct{} // nil while it does not hang
@@ -79,7 +78,7 @@ func TestHang(t *testing.T) {
 	})
 }
 
-// TestStuck: there is an end to waiting, and to goroutines, where nothing returns.
+// TestStuck checks that waiting and goroutines are limited if no call returns.
 func TestStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stop := make(chan struct{})
@@ -104,7 +103,7 @@ func TestStuck(t *testing.T) {
 	})
 }
 
-// TestHangCancelled: a cancelled fetch does not wait for a variable.
+// TestHangCancelled checks that a cancelled fetch does not wait for a variable.
 func TestHangCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stop := make(chan struct{})
@@ -132,7 +131,7 @@ func TestHangCancelled(t *testing.T) {
 	})
 }
 
-// TestPanicsLater: one that panics keeps its metrics, with an error.
+// TestPanicsLater checks that a variable that panics keeps its metrics, with an error.
 func TestPanicsLater(t *testing.T) {
 	bad := false
 	b := newBench(t, map[string]expvar.Var{"m": mapOf("f", expvar.Func(func() any {
@@ -157,7 +156,7 @@ func TestPanicsLater(t *testing.T) {
 	}
 }
 
-// nested is a document of so many objects in each other.
+// nested returns a document of nested objects.
 func nested(depth int) text {
 	return text(strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth))
 }
@@ -184,7 +183,7 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// object is a document with so many numbers.
+// object returns a document with n numbers.
 func object(from, n int) text {
 	doc := map[string]int{}
 	for i := range n {
@@ -194,8 +193,7 @@ func object(from, n int) text {
 	return text(s)
 }
 
-// TestMany: a variable cannot have more than its share of the metrics, also if
-// its names change all the time, and all together have no more than there are.
+// TestMany checks the limits of metrics per variable and in all, even if names change all the time.
 func TestMany(t *testing.T) {
 	b := newBench(t, map[string]expvar.Var{"a": object(0, 5000), "b": integer(1)})
 	if n := len(b.all()); n != maxPerVariable+1 {
@@ -205,7 +203,7 @@ func TestMany(t *testing.T) {
 	if n := len(b.all()); n != 1 {
 		t.Errorf("%d names, want that of the other variable alone", n)
 	}
-	if n := len(b.all()); n != 101 { // at the next read there is room
+	if n := len(b.all()); n != 101 { // the next read has room
 		t.Errorf("%d names, want 101", n)
 	}
 	b.set("a", object(0, 10))
@@ -233,7 +231,7 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// TestManyKeys: a Map has so many instances and no more, ever.
+// TestManyKeys checks the limit of instances of a Map.
 func TestManyKeys(t *testing.T) {
 	m := new(expvar.Map)
 	for i := range maxInstances + 10 {
@@ -267,7 +265,7 @@ func TestLogEnds(t *testing.T) {
 	}
 }
 
-// document draws something that encoding/json can write, with the odd key.
+// document draws a value that encoding/json can write, with unusual keys.
 func document(depth int) *rapid.Generator[any] {
 	scalar := rapid.OneOf(rapid.Float64().AsAny(), rapid.Bool().AsAny(), rapid.String().AsAny(), rapid.Just[any](nil))
 	if depth == 0 {
@@ -277,7 +275,7 @@ func document(depth int) *rapid.Generator[any] {
 	return rapid.OneOf(scalar, rapid.MapOfN(rapid.String(), inner, 0, 4).AsAny(), rapid.SliceOfN(inner, 0, 2).AsAny())
 }
 
-// TestAnyVariable: the agent keeps the contract with any variables and any changes to them.
+// TestAnyVariable checks that the agent keeps its contract for arbitrary variables and changes.
 func TestAnyVariable(t *testing.T) {
 	variable := rapid.Custom(func(t *rapid.T) expvar.Var {
 		switch rapid.IntRange(0, 4).Draw(t, "type") {
@@ -333,7 +331,7 @@ func TestConcurrent(t *testing.T) {
 	err := pmdatest.Check(b.agent, pmdatest.Changing())
 	close(stop)
 	wg.Wait()
-	// What comes and goes between two questions may be unknown at the second.
+	// A variable may disappear between two requests.
 	if err != nil && strings.Contains(err.Error(), "panic") {
 		t.Error(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// A kind is what a metric's values are.
+// A kind is the kind of a metric's values.
 type kind int
 
 const (
@@ -37,7 +37,7 @@ func (k kind) sem() pdu.Sem {
 	return pdu.SemInstant
 }
 
-// A metric is one that exists or may come back. Only the fields that belong to the turn change.
+// A metric is a metric that exists or may return. Only the fields guarded by exporter.turn change.
 type metric struct {
 	name   string
 	kind   kind
@@ -45,15 +45,15 @@ type metric struct {
 	help   string
 	indom  *pmda.InDom // of kindInts and kindFloats
 
-	// What follows belongs to the turn.
-	top    *variable // whose it was at the last read
+	// exporter.turn guards the following fields.
+	top    *variable // its variable at the last read
 	values values
-	goneAt uint64 // which of exporter.reads did not find it; 0 while it is there
+	goneAt uint64 // value of exporter.reads when it disappeared; 0 while it exists
 
-	// Of the instance domain.
+	// State of the instance domain.
 	ids   map[string]pdu.Instance // by key, including removed ones
 	taken map[string]bool         // names of instances
-	keys  []string                // of the present instances
+	keys  []string                // of the current instances
 }
 
 // A metricKey identifies a metric.
@@ -73,20 +73,21 @@ func (m *metric) indomID() pdu.InDom {
 	return m.indom.ID()
 }
 
-// A variable is a published one.
+// A variable is a published variable.
 type variable struct {
 	key       string
-	component string     // of its name
-	name      string     // in full
+	component string     // component of its name
+	name      string     // full name
 	value     expvar.Var // nil while the variable is missing
 	metrics   []*metric  // its existing metrics, in the order of names
-	known     int        // metrics of it in exporter.known
+	known     int        // number of its metrics in exporter.known
 	wasRead   bool
 
-	seen bool // by the fetch that runs
+	seen bool // by the current fetch
 }
 
-// metricOf finds the metric for a value, or makes it; nil if that exceeds a limit.
+// metricOf returns the metric for a value, which it makes if necessary, or nil if that exceeds a
+// limit.
 func (e *exporter) metricOf(v *variable, name, what string, k kind) *metric {
 	if m := e.known[metricKey{name, k}]; m != nil {
 		if m.top != v { // another variable has the name now
@@ -136,7 +137,7 @@ func (e *exporter) metricOf(v *variable, name, what string, k kind) *metric {
 	return m
 }
 
-// refresh reads the variable of a metric before its instances are listed.
+// refresh reads the variable of a metric before the agent lists its instances.
 func (e *exporter) refresh(ctx context.Context, m *metric) error {
 	if err := e.turn.Lock(ctx); err != nil {
 		return err
@@ -147,7 +148,7 @@ func (e *exporter) refresh(ctx context.Context, m *metric) error {
 	return nil
 }
 
-// instance returns the instance of a key, or false if the key is left out.
+// instance returns the instance of a key, or false if the key is omitted.
 func (e *exporter) instance(m *metric, key string) (pdu.InstID, bool) {
 	if i, ok := m.ids[key]; ok {
 		return i.ID, i.ID != pdu.NoInst
@@ -167,7 +168,7 @@ func (e *exporter) instance(m *metric, key string) (pdu.InstID, bool) {
 	return i.ID, i.ID != pdu.NoInst
 }
 
-// setInstances says which instances there are now.
+// setInstances sets the current instances.
 func (e *exporter) setInstances(m *metric, keys []string) {
 	if slices.Equal(keys, m.keys) {
 		return
@@ -186,7 +187,7 @@ func (e *exporter) setInstances(m *metric, keys []string) {
 // leaveOut logs, once, that something is not exported.
 func (e *exporter) leaveOut(what, why string) {
 	what = strings.ReplaceAll(what, "\x00", ".")
-	const most = 1000 // of what changes all the time there would be no end
+	const most = 1000 // limit, since variables may change forever
 	if text := what + "\x00" + why; !e.logged[text] && len(e.logged) < most {
 		e.logged[text] = true
 		e.agent.Log().Warn("a variable of expvar is left out", slog.String("variable", expvars.Printable(what)), slog.String("reason", why))

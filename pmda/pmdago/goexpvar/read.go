@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// list finds out which variables there are.
+// list finds the published variables.
 func (e *exporter) list() {
 	clear(e.vars)
 	e.vars = e.vars[:0]
@@ -24,8 +24,8 @@ func (e *exporter) list() {
 	}
 }
 
-// arrange gives variables their names, in the order of their keys. Of those with
-// the same name the one that has it keeps it, or else the first gets it.
+// arrange assigns names to variables in the order of their keys. Of several with the same name, the
+// one that already has it keeps it; otherwise the first gets it.
 func (e *exporter) arrange() {
 	if e.listed {
 		e.agent.Notify(pdu.ChangeNames)
@@ -68,8 +68,7 @@ func (e *exporter) arrange() {
 	}
 }
 
-// readVariable finds out which metrics a variable has now, and their values. list
-// has been called.
+// readVariable updates the metrics of a variable and their values. Call list first.
 func (e *exporter) readVariable(ctx context.Context, v *variable) {
 	for _, m := range v.metrics {
 		m.values.clear()
@@ -85,8 +84,8 @@ func (e *exporter) readVariable(ctx context.Context, v *variable) {
 	v.wasRead = true
 }
 
-// replace says which metrics a variable has. Others may come back, such as those of
-// a value that changes its type.
+// replace sets the metrics of a variable. Earlier ones may return, such as those of a value that
+// changes its type.
 func (e *exporter) replace(v *variable, metrics []*metric) {
 	e.reads++
 	for _, m := range v.metrics {
@@ -109,8 +108,8 @@ func (e *exporter) replace(v *variable, metrics []*metric) {
 	}
 }
 
-// flattenVariable flattens a variable, whose methods may panic: there are nil
-// pointers to Ints.
+// flattenVariable flattens a variable. It recovers from panics in its methods, such as those of a
+// nil *Int.
 func (e *exporter) flattenVariable(ctx context.Context, v *variable, x expvar.Var) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -127,7 +126,7 @@ func (e *exporter) flattenVariable(ctx context.Context, v *variable, x expvar.Va
 	clear(e.entries)
 }
 
-// fail keeps the metrics at and below a name, with an error.
+// fail keeps the metrics at and below a name, and sets their error.
 func (e *exporter) fail(v *variable, name, path string, err error) {
 	e.leaveOut(path, err.Error())
 	for _, m := range v.metrics {
@@ -139,7 +138,7 @@ func (e *exporter) fail(v *variable, name, path string, err error) {
 	}
 }
 
-// forgetVariable forgets the metrics of a variable that is gone.
+// forgetVariable forgets the metrics of a removed variable.
 func (e *exporter) forgetVariable(v *variable) {
 	e.replace(v, nil)
 	for _, m := range e.known {
@@ -149,7 +148,7 @@ func (e *exporter) forgetVariable(v *variable) {
 	}
 }
 
-// forget removes a metric. Its number is used again when no other is left.
+// forget removes a metric. Its number is reused when no other is free.
 func (e *exporter) forget(m *metric) {
 	if m.indom != nil {
 		if err := e.agent.Detach(m.indom); err != nil {
@@ -165,8 +164,8 @@ func (e *exporter) forget(m *metric) {
 	e.table.Unlock()
 }
 
-// forgetOldest forgets the metric that has been gone for the longest time. If v is not nil, only
-// metrics of v count. It returns false if no metric is gone.
+// forgetOldest forgets the metric that has been gone for the longest time. If v is not nil, it
+// considers only metrics of v. It returns false if no metric is gone.
 func (e *exporter) forgetOldest(v *variable) bool {
 	var oldest *metric
 	for _, m := range e.metrics {

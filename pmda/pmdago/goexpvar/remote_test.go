@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdatest"
 )
 
-// TestRemote serves the agent over a stream, as pmcd has it.
+// TestRemote serves the agent over a stream, as for pmcd.
 func TestRemote(t *testing.T) {
 	b := newBench(t, map[string]expvar.Var{"a": integer(1), "m": mapOf("p", integer(2)), "doc": nested(2)})
 	ours, theirs := net.Pipe()
