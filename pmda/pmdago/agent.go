@@ -12,15 +12,13 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// Domain is the number of the agent unless Options has another. PCP leaves 385 to
-// 510 to agents of one's own; this one is unlikely to collide with numbers chosen from
-// either end.
+// Domain is the default domain of the agent. PCP leaves 385 to 510 to users' own agents; 490 is
+// unlikely to collide with domains chosen from either end.
 const Domain pdu.Domain = 490
 
-// The clusters of the PMIDs. Those up to clusterOfNew are of runtime/metrics,
-// whose items are those of known; names that are not in known have the same
-// clusters once more from clusterOfNew on, and items that may change with the
-// release of Go.
+// The clusters of the PMIDs. Those below clusterOfNew are for metrics of runtime/metrics in known,
+// whose index is the item. Metrics that are not in known have the same clusters again from
+// clusterOfNew on; their items may change with the release of Go.
 const (
 	clusterValue = iota
 	clusterBuckets
@@ -38,8 +36,8 @@ const (
 	numClusters
 )
 
-// The serials of the instance domains. That of a histogram is its item above
-// serialOfKnown or serialOfNew.
+// The serials of the instance domains. A histogram has the serial serialOfKnown or serialOfNew plus
+// its item.
 const (
 	serialQuantiles = 1 + iota
 	serialGodebug
@@ -48,19 +46,17 @@ const (
 	serialOfNew   = 2048
 )
 
-// Options say what an agent exports and as what. The zero Options will do.
+// Options configure the agent. The zero value is usable.
 type Options struct {
-	// Domain is the number of the agent. Zero means the constant Domain. Two agents
-	// of one collector, such as two services behind one pmcd, need different ones.
+	// Domain is the domain of the agent. Zero means the constant Domain. Two agents of one
+	// collector, such as two services behind one pmcd, need different domains.
 	Domain pdu.Domain
-	// Prefix is the name below which the metrics are, such as "shop.go". Empty
-	// means "go".
+	// Prefix is the root of the metric names, such as "shop.go". Empty means "go".
 	Prefix string
-	// CommandLine exports the arguments of the program, which every client can then
-	// read. False leaves them out, since there may be secrets among them.
+	// CommandLine exports the arguments of the program to every client. They may contain secrets.
 	CommandLine bool
-	// Logger logs what goes wrong in the agent, and the items that New skips. If nil,
-	// skipped items are not logged; see pmda.Agent.Logger for the rest.
+	// Logger gets the errors of the agent and the items that New skips. If nil, skipped items are
+	// not logged; see pmda.Agent.Logger for the rest.
 	Logger *slog.Logger
 }
 
@@ -70,7 +66,7 @@ func New(o Options) *pmda.Agent {
 	return newAgent(o, metrics.All(), time.Now).Agent
 }
 
-// newAgent makes an agent of the metrics that a runtime has.
+// newAgent makes an agent for the runtime metrics in all.
 func newAgent(o Options, all []metrics.Description, now func() time.Time) *agent {
 	if o.Domain == 0 {
 		o.Domain = Domain
@@ -93,40 +89,39 @@ func newAgent(o Options, all []metrics.Description, now func() time.Time) *agent
 	return a
 }
 
-// An agent is a pmda.Agent that reads the metrics of the runtime before a fetch
-// needs them.
+// An agent is a pmda.Agent that reads the runtime metrics before a fetch needs them.
 type agent struct {
 	*pmda.Agent
 	prefix    string
 	now       func() time.Time
 	quantiles *pmda.InDom
 
-	// turn is the lock of what follows.
+	// turn guards the following fields.
 	turn       ctxwait.Mutex
 	readings   [numClusters][]*reading // by item
 	godebug    []*reading
 	histograms map[int]*histogram // by serial
-	wanted     []*reading         // by the fetch that runs
-	samples    []metrics.Sample   // of wanted
+	wanted     []*reading         // by the current fetch
+	samples    []metrics.Sample   // samples of wanted
 }
 
-// A reading is one metric of the runtime, with its last sample.
+// A reading is a runtime metric with its last sample.
 type reading struct {
-	sample metrics.Sample // its histogram is used again and again
-	wanted bool           // by the fetch that runs
+	sample metrics.Sample // Read reuses its histogram
+	wanted bool           // by the current fetch
 	hist   *histogram     // or nil
 }
 
-// A handler wraps the one that replies from the tables.
+// A handler wraps the agent's Handler.
 type handler struct {
 	pmda.Handler
 	a *agent
 }
 
-// Unwrap is the wrapped Handler.
+// Unwrap returns the wrapped Handler.
 func (h handler) Unwrap() pmda.Handler { return h.Handler }
 
-// Fetch first reads the requested metrics of the runtime, all at one time and each once.
+// Fetch first reads the requested runtime metrics, all at once and each only once.
 func (h handler) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 	a := h.a
 	if err := a.turn.Lock(ctx); err != nil {
@@ -173,7 +168,7 @@ func (a *agent) read() {
 	a.wanted, a.samples = a.wanted[:0], a.samples[:0]
 }
 
-// Instances reads a histogram before its buckets are listed.
+// Instances reads a histogram before it lists the buckets.
 func (h handler) Instances(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
 	a := h.a
 	if hist := a.histograms[d.Serial()]; hist != nil {

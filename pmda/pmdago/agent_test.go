@@ -23,12 +23,12 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	runtime.GC() // for all histograms to have something
+	runtime.GC() // so that no histogram is empty
 	start := func() pmda.Handler { return New(Options{CommandLine: true}) }
 	pmdatest.Run(t, start(), pmdatest.Texts(), pmdatest.Changing(), pmdatest.Stores(), pmdatest.Restart(start))
 }
 
-// fetch gives the values of a metric by instance.
+// fetch returns the values of a metric by instance.
 func fetch(t testing.TB, a *pmda.Agent, name string) (map[pdu.InstID]pdu.Atom, error) {
 	t.Helper()
 	id, err := a.Namespace().Lookup(name)
@@ -50,7 +50,7 @@ func fetch(t testing.TB, a *pmda.Agent, name string) (map[pdu.InstID]pdu.Atom, e
 	return maps.Collect(res.At(0).All(d.Type)), res.At(0).Err()
 }
 
-// one gives the value of a metric that has one.
+// one returns the value of a singular metric.
 func one[T pdu.Scalar](t testing.TB, a *pmda.Agent, name string) T {
 	t.Helper()
 	values, err := fetch(t, a, name)
@@ -93,7 +93,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestCommandLine: the program's owner decides whether clients can see the command line.
+// TestCommandLine checks that clients see the command line only with Options.CommandLine.
 func TestCommandLine(t *testing.T) {
 	if _, err := New(Options{}).Namespace().Lookup("go.process.cmdline"); !errors.Is(err, pdu.ErrName) {
 		t.Errorf("the command line is exported by default: %v", err)
@@ -117,8 +117,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestKnown: all metrics of this Go are in the table. Those that are missing belong
-// at its end.
+// TestKnown checks that all metrics of this Go are in the table. Add missing ones at its end.
 func TestKnown(t *testing.T) {
 	for _, d := range metrics.All() {
 		if !strings.HasPrefix(d.Name, goruntime.GodebugNames) && !slices.Contains(known, d.Name) {
@@ -137,7 +136,7 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// TestPMIDs: the numbers of metrics are in people's archives.
+// TestPMIDs checks that PMIDs never change, because archives contain them.
 func TestPMIDs(t *testing.T) {
 	names := New(Options{}).Namespace()
 	for name, want := range map[string]string{
@@ -216,8 +215,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestNewer has a runtime with metrics that the table lacks. One of them has the same PCP name as
-// a metric in the table.
+// TestNewer checks a runtime with metrics that the table lacks. One of them has the same PCP name
+// as a metric in the table.
 func TestNewer(t *testing.T) {
 	all := append(metrics.All(),
 		metrics.Description{Name: "/a/new:yaks", Description: "Yaks. Shaved ones.", Kind: metrics.KindUint64, Cumulative: true},
@@ -258,7 +257,7 @@ func TestNewer(t *testing.T) {
 	pmdatest.Run(t, a, pmdatest.Changing())
 }
 
-// TestSettingIDs: settings have the same numbers in all releases.
+// TestSettingIDs checks that settings have the same IDs in all releases.
 func TestSettingIDs(t *testing.T) {
 	taken := map[pdu.InstID]bool{}
 	got := []pdu.InstID{settingID("http2server", taken), settingID("panicnil", taken), settingID("http2server", taken)}
@@ -270,7 +269,7 @@ func TestSettingIDs(t *testing.T) {
 	}
 }
 
-// TestTurn: a fetch that waits for its turn can be cancelled.
+// TestTurn checks that a fetch that waits for the lock can be cancelled.
 func TestTurn(t *testing.T) {
 	a := newAgent(Options{}, metrics.All(), time.Now)
 	if !a.turn.TryLock() {
@@ -287,7 +286,7 @@ func TestTurn(t *testing.T) {
 	}
 }
 
-// TestFetchAllocs pins what BenchmarkFetch measures.
+// TestFetchAllocs checks the allocations of the fetches that BenchmarkFetch measures.
 func TestFetchAllocs(t *testing.T) {
 	for _, l := range loads {
 		t.Run(l.name, func(t *testing.T) {
@@ -297,7 +296,7 @@ func TestFetchAllocs(t *testing.T) {
 			r, ctx := request(), t.Context()
 			runtime.GC()
 			n := math.Inf(1)
-			for range 5 { // a bucket that comes to count is a new instance
+			for range 5 { // a bucket that is no longer empty adds an instance
 				n = min(n, testing.AllocsPerRun(100, func() {
 					w.Reset()
 					if err := a.Fetch(ctx, r, ids, &w); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// idsOf are the PMIDs of the metrics whose names a function wants.
+// idsOf returns the PMIDs of the metrics whose names want accepts.
 func idsOf(t testing.TB, a *pmda.Agent, want func(name string) bool) []pdu.PMID {
 	t.Helper()
 	var ids []pdu.PMID
@@ -25,7 +25,7 @@ func idsOf(t testing.TB, a *pmda.Agent, want func(name string) bool) []pdu.PMID 
 	return ids
 }
 
-// loads are kinds of fetches, with the allocations that each may make.
+// loads are kinds of fetches, with the maximum allocations of each.
 var loads = []struct {
 	name   string
 	want   func(name string) bool
@@ -33,9 +33,9 @@ var loads = []struct {
 }{
 	{"metrics=one", func(n string) bool { return n == "go.gc.heap.live_bytes" }, 0},
 	{"metrics=runtime", func(n string) bool { return !strings.HasPrefix(n, "go.process.") }, 0},
-	// The path of a file, for a system call.
+	// One allocation: the path of a file for a system call.
 	{"metrics=most", func(n string) bool { return n != "go.process.fd.open" }, 1},
-	// That of another, and on kernels before 6.2 the list of open descriptors.
+	// Another path, and on kernels before 6.2 the list of open descriptors.
 	{"metrics=all", func(string) bool { return true }, math.Inf(1)},
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdago"
 )
 
-// A service has a collector in it, and the agent in that. A listener given to
-// srv.Serve lets every PCP client look; here the client is in the same process.
+// A service embeds a collector with the agent. With srv.Serve and a listener, every PCP client can
+// connect; here the client is in the same process.
 func Example() {
 	srv := &collector.Server{}
 	srv.Add(pmdago.New(pmdago.Options{}))

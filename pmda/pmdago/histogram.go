@@ -10,13 +10,12 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// A histogram is one of the runtime. Its buckets that have counted anything are instances. Their
-// IDs are their indexes among all buckets. The limits of the buckets never change while the
-// process lives.
+// A histogram is a histogram of the runtime. Its non-empty buckets are instances, whose IDs are
+// their indexes among all buckets. The limits of the buckets never change.
 type histogram struct {
 	reading *reading
-	seconds bool      // what it counts
-	limits  []float64 // of the buckets, one more than there are
+	seconds bool      // it counts times
+	limits  []float64 // of the buckets, one more than buckets
 	indom   pmda.InDom
 	recent  goruntime.Window
 }
@@ -29,7 +28,7 @@ func (h *histogram) value() *metrics.Float64Histogram {
 	return nil
 }
 
-// list makes instances of the buckets that have come to count.
+// list adds instances for buckets that are no longer empty.
 func (h *histogram) list() {
 	v := h.value()
 	if v == nil {
@@ -43,16 +42,16 @@ func (h *histogram) list() {
 	for i, c := range v.Counts {
 		switch {
 		case c == 0:
-		case len(before) > 0 && before[0].ID == pdu.InstID(i): // it has its name
+		case len(before) > 0 && before[0].ID == pdu.InstID(i): // it already has a name
 			insts, before = append(insts, before[0]), before[1:]
 		default:
 			insts = append(insts, pdu.Instance{ID: pdu.InstID(i), Name: goruntime.Bucket(v, i, h.seconds)})
 		}
 	}
-	h.indom.SetInstances(insts...) // limits ascend, so that names differ
+	h.indom.SetInstances(insts...) // names differ, since limits ascend
 }
 
-// listed reports whether the buckets that have counted are the instances.
+// listed reports whether the non-empty buckets are the instances.
 func (h *histogram) listed(counts []uint64) bool {
 	list := h.indom.Instances()
 	for i, c := range counts {
@@ -67,8 +66,8 @@ func (h *histogram) listed(counts []uint64) bool {
 	return len(list) == 0
 }
 
-// labels are the limits of a bucket. One that is infinite has no label: JSON knows
-// no such number.
+// labels returns the limits of a bucket as labels. An infinite limit has no label, because JSON
+// cannot express it.
 func (h *histogram) labels(i pdu.Instance) string {
 	lower, upper := h.limits[i.ID], h.limits[i.ID+1]
 	all := map[string]any{}
@@ -81,7 +80,7 @@ func (h *histogram) labels(i pdu.Instance) string {
 	return pmda.LabelJSON(all)
 }
 
-// addHistogram adds the metrics that are made of a histogram.
+// addHistogram adds the metrics of a histogram.
 func (a *agent) addHistogram(rd *reading, d metrics.Description, at place) {
 	h := &histogram{reading: rd, seconds: goruntime.Units(d.Name) == pdu.TimeSec}
 	rd.hist = h
@@ -144,7 +143,7 @@ whichever client, that is a minute old. Without such a look it is the oldest, or
 the start of the process if there is none. Values are as those of quantiles.`
 )
 
-// buckets gives the counts.
+// buckets adds the counts of the instances.
 func (h *histogram) buckets(_ context.Context, _ *pmda.Request, s *pmda.Values[uint64]) error {
 	if v := h.value(); v != nil {
 		for i, c := range v.Counts {
@@ -156,7 +155,7 @@ func (h *histogram) buckets(_ context.Context, _ *pmda.Request, s *pmda.Values[u
 	return nil
 }
 
-// count gives the sum of all counts.
+// count returns the sum of all counts.
 func (h *histogram) count(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
 	v := h.value()
 	if v == nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// collect gives what Values puts into a set.
+// collect returns the values that a Values function adds, by instance name.
 func collect(t testing.TB, values func(s *pmda.Values[float64])) map[string]float64 {
 	t.Helper()
 	a := &pmda.Agent{Name: "x", Domain: 251}
@@ -65,7 +65,7 @@ func TestQuantiles(t *testing.T) {
 	}
 }
 
-// TestQuantilesOfTimes: quantiles of times are in microseconds.
+// TestQuantilesOfTimes checks that quantiles of times are in microseconds.
 func TestQuantilesOfTimes(t *testing.T) {
 	h := &metrics.Float64Histogram{Counts: []uint64{1, 1}, Buckets: []float64{math.Inf(-1), 6.4e-08, 1.024e-05}}
 	got := collect(t, func(s *pmda.Values[float64]) { putQuantiles(s, h, nil, true) })
@@ -74,7 +74,7 @@ func TestQuantilesOfTimes(t *testing.T) {
 	}
 }
 
-// TestBuckets: buckets with a count become instances, and keep their numbers and names.
+// TestBuckets checks that non-empty buckets become instances and keep their IDs and names.
 func TestBuckets(t *testing.T) {
 	const name = "go.sched.pauses.total.gc_seconds"
 	a := newAgent(Options{}, metrics.All(), time.Now)
@@ -119,7 +119,7 @@ func TestListed(t *testing.T) {
 		{[]uint64{0, 1, 0, 1}, true},
 		{[]uint64{0, 9, 0, 9, 0}, true},
 		{[]uint64{0, 1, 0, 0}, false},
-		{[]uint64{0, 1, 1, 0}, false}, // as many, but others
+		{[]uint64{0, 1, 1, 0}, false}, // the same number, but others
 		{[]uint64{0, 1, 0, 1, 1}, false},
 		{[]uint64{1, 1, 0, 1}, false},
 		{nil, false},

@@ -55,10 +55,10 @@ func serve(t *testing.T) string {
 	return "localhost:" + ln.Addr().String()[len("127.0.0.1:"):]
 }
 
-// run runs a tool, which has to do well.
+// run runs a tool, which must succeed.
 func run(t *testing.T, argv ...string) string {
 	t.Helper()
-	// pmrep is a program for the system's own Python.
+	// pmrep needs the system's Python.
 	out, errs, status := pcptest.Run(t, []string{"PATH=/usr/bin:/bin:" + os.Getenv("PATH")}, "", argv...)
 	if status != 0 || errs != "" {
 		t.Errorf("%q: status %d\n%s%s", argv, status, out, errs)
@@ -66,10 +66,10 @@ func run(t *testing.T, argv ...string) string {
 	return out
 }
 
-// lacks are what tools say of an agent that breaks its contract.
+// lacks matches what tools print about an agent that breaks its contract.
 var lacks = regexp.MustCompile(`(?m)^.*(Error|Unknown|Missing|missing|Bogus|One-line Help: Error).*$`)
 
-// publish is done once: expvar takes no variable back.
+// publish runs once, because expvar variables cannot be removed.
 var publish = sync.OnceFunc(func() {
 	n := expvar.NewInt("interop.number")
 	n.Set(42)
@@ -79,7 +79,7 @@ var publish = sync.OnceFunc(func() {
 	expvar.Publish("interop.doc", expvar.Func(func() any { return map[string]any{"a": 1.5, "b": map[string]any{"c": "text"}} }))
 })
 
-// TestTools looks with the real tools at everything.
+// TestTools reads all metrics with PCP's tools.
 func TestTools(t *testing.T) {
 	pcptest.Need(t, "pminfo", "pmval", "pmprobe")
 	publish()
@@ -105,7 +105,7 @@ func TestTools(t *testing.T) {
 	for _, name := range []string{"go.gc.heap.allocs_by_size_bytes.buckets", "go.sched.latencies_seconds.recent", "go.expvar.interop_map", "go.build.setting"} {
 		run(t, "pmval", "-h", host, "-s", "1", "-t", "0.1", name)
 	}
-	// A name that comes while a client is there, and an instance.
+	// A name and an instance that appear while a client is connected.
 	if out := run(t, "pmprobe", "-h", host, "-I", "go.expvar.interop_map"); !strings.Contains(out, `"GET_/" "POST_/"`) {
 		t.Errorf("pmprobe: %s", out)
 	}
@@ -116,7 +116,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// TestReport has pmrep report a distribution.
+// TestReport checks that pmrep reports a distribution.
 func TestReport(t *testing.T) {
 	pcptest.Need(t, "pmrep")
 	runtime.GC()
@@ -144,7 +144,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestUnderPMCD has the C collector ask this process, through a socket.
+// TestUnderPMCD serves this process to the C pmcd through a socket.
 func TestUnderPMCD(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo")
 	publish()
@@ -163,7 +163,7 @@ func TestUnderPMCD(t *testing.T) {
 		}
 		done <- err
 	}()
-	t.Cleanup(func() { // once pmcd has ended
+	t.Cleanup(func() { // after pmcd has ended
 		ln.Close()
 		if err := <-done; err != nil {
 			t.Error(err)

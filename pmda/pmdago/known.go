@@ -1,10 +1,9 @@
 package pmdago
 
-// known numbers the metrics of runtime/metrics. The index of a name is its item in every cluster
-// that has the metric, and the serial of its instance domain. Names are added at the end and
-// never removed, so that a number means the same in all releases of Go and of this package. The
-// names below /godebug are the instances of one metric. The comments are the names of the
-// metrics, where no Prefix changes them.
+// known numbers the metrics of runtime/metrics. The index of a name is its item in every cluster,
+// and determines the serial of its instance domain. Names are added at the end and never removed,
+// so that numbers are the same in all releases of Go and of this package. The names below /godebug
+// are the instances of one metric. The comments are the PCP names with the default Prefix.
 var known = []string{
 	"/cgo/go-to-c-calls:calls",                     // go.cgo.go_to_c_calls_calls
 	"/cpu/classes/gc/mark/assist:cpu-seconds",      // go.cpu.classes.gc.mark.assist_cpu_seconds

@@ -65,7 +65,7 @@ func addProcess[T pdu.Scalar](a *agent, item int, name, text string, sem pdu.Sem
 	})
 }
 
-// addMemory adds the metrics that one read of a file has.
+// addMemory adds the memory metrics, which one read provides.
 func (a *agent) addMemory() {
 	if _, _, err := memory(); errors.Is(err, errors.ErrUnsupported) {
 		return

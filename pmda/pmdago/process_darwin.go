@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxRSSUnit is what getrusage counts ru_maxrss in.
+// maxRSSUnit is the unit of ru_maxrss in bytes.
 const maxRSSUnit = 1
 
-// startTime is when the process began.
+// startTime returns the time when the process began.
 func startTime() (time.Time, error) {
 	p, err := unix.SysctlKinfoProc("kern.proc.pid", os.Getpid())
 	if err != nil {
@@ -23,7 +23,7 @@ func startTime() (time.Time, error) {
 // memory is not supported, because only Mach calls report it.
 func memory() (resident, size uint64, err error) { return 0, 0, errors.ErrUnsupported }
 
-// openFiles counts the entries of /dev/fd, but not the one that it opens itself.
+// openFiles counts the entries of /dev/fd, except its own.
 func openFiles() (uint32, error) {
 	f, err := os.Open("/dev/fd")
 	if err != nil {

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// maxRSSUnit is what getrusage counts ru_maxrss in.
+// maxRSSUnit is the unit of ru_maxrss in bytes.
 const maxRSSUnit = 1024
 
-// What follows would need more than one file or system call.
+// These would need more than one file or system call.
 
 func startTime() (time.Time, error) { return time.Time{}, errors.ErrUnsupported }
 

@@ -12,22 +12,22 @@ import (
 	"github.com/pcp-go/pcp/internal/scan"
 )
 
-// maxRSSUnit is what getrusage counts ru_maxrss in.
+// maxRSSUnit is the unit of ru_maxrss in bytes.
 const maxRSSUnit = 1024
 
 // errFormat is the error for a malformed file below /proc.
 var errFormat = errors.New("pmdago: a file below /proc/self cannot be understood")
 
-// startTime returns the time when the process began. The kernel reports it in ticks since boot:
-// 100 a second on every architecture.
+// startTime returns the time when the process began. The kernel reports it in ticks since boot, 100
+// per second on every architecture.
 func startTime() (time.Time, error) {
 	text, err := os.ReadFile("/proc/self/stat")
 	if err != nil {
 		return time.Time{}, err
 	}
-	// The name of the program is in parentheses, and may have any characters.
+	// The name of the program is in parentheses and may have any characters.
 	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
-	const field = 22 - 3 // of proc(5), where the one after the name is the third
+	const field = 22 - 3 // field number in proc(5); fields begins with the third
 	if len(fields) <= field {
 		return time.Time{}, errFormat
 	}
@@ -43,7 +43,7 @@ func startTime() (time.Time, error) {
 	return time.Now().Add(-age), nil
 }
 
-// memory is the resident memory and the address space, in bytes.
+// memory returns the resident memory and the address space, in bytes.
 func memory() (resident, size uint64, err error) {
 	var buf [128]byte
 	text, err := readSmall("/proc/self/statm", buf[:])
@@ -59,7 +59,7 @@ func memory() (resident, size uint64, err error) {
 	return resident * page, size * page, nil
 }
 
-// number takes a number off a text.
+// number parses the number at the start of text and returns the rest.
 func number(text []byte) (n uint64, rest []byte, ok bool) {
 	text = bytes.TrimLeft(text, " ")
 	for len(text) > 0 && scan.IsDigit(text[0]) {
@@ -68,7 +68,7 @@ func number(text []byte) (n uint64, rest []byte, ok bool) {
 	return n, text, ok
 }
 
-// readSmall reads the beginning of a file.
+// readSmall reads the start of a file into buf.
 func readSmall(path string, buf []byte) ([]byte, error) {
 	fd, err := open(path)
 	if err != nil {
@@ -104,8 +104,7 @@ func openFiles() (uint32, error) {
 	return countFiles(dir)
 }
 
-// countFiles counts the entries of /proc/self/fd, but not the one for its own
-// look.
+// countFiles counts the entries of /proc/self/fd, except its own.
 func countFiles(dir string) (uint32, error) {
 	f, err := os.Open(dir)
 	if err != nil {

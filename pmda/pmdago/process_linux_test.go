@@ -34,7 +34,7 @@ func TestProcess(t *testing.T) {
 	}
 	const some, limit = 20 * time.Millisecond, time.Minute
 	atFirst, more := used(), uint64(0)
-	for began := time.Now(); time.Since(began) < limit; { // others may have the processors
+	for began := time.Now(); time.Since(began) < limit; { // other processes may use the processors
 		if time.Since(began) > some {
 			if more = used(); more > atFirst {
 				break
@@ -63,7 +63,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// seconds is the time.
+// seconds returns the current time in seconds.
 func seconds() float64 { return float64(time.Now().UnixMilli()) / 1000 }
 
 func TestNumber(t *testing.T) {

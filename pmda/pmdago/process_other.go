@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Nothing is known of other systems.
+// Other systems have no process metrics.
 
 func startTime() (time.Time, error) { return time.Time{}, errors.ErrUnsupported }
 

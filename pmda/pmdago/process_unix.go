@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// processorTime is the processor time that the process has taken.
+// processorTime returns the processor time used by the process.
 func processorTime() (user, system time.Duration, err error) {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -16,7 +16,7 @@ func processorTime() (user, system time.Duration, err error) {
 	return time.Duration(u.Utime.Nano()), time.Duration(u.Stime.Nano()), nil
 }
 
-// maxResident is the most memory that was ever resident, in bytes.
+// maxResident returns the maximum resident memory so far, in bytes.
 func maxResident() (uint64, error) {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -25,8 +25,8 @@ func maxResident() (uint64, error) {
 	return uint64(u.Maxrss) * maxRSSUnit, nil
 }
 
-// maxFiles is how many descriptors may be open: the soft limit, which the runtime
-// has raised.
+// maxFiles returns the maximum number of open descriptors: the soft limit, which the runtime has
+// raised.
 func maxFiles() (uint64, error) {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// times is when the process began, and the processor time that it has taken.
+// times returns when the process began, and its processor time.
 func times() (began time.Time, user, system time.Duration, err error) {
 	self, err := syscall.GetCurrentProcess()
 	if err != nil {

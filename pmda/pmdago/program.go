@@ -31,7 +31,7 @@ func (a *agent) addProgram() {
 	}
 }
 
-// addBuild adds metrics of the build. What is not known has no value.
+// addBuild adds metrics of the build. Unknown ones have no value.
 func (a *agent) addBuild() {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -69,7 +69,7 @@ func (a *agent) addBuild() {
 	})
 }
 
-// addText adds a text that never changes. An empty text gives a metric without a value.
+// addText adds a metric with a constant text, or without a value if the text is empty.
 func (a *agent) addText(name, text string, id pmda.ItemID, value string) {
 	pmda.Register(a.Agent, pmda.Metric[string]{
 		Name: a.named(name), Text: text, ID: id, Sem: pdu.SemDiscrete,
@@ -82,7 +82,7 @@ func (a *agent) addText(name, text string, id pmda.ItemID, value string) {
 	})
 }
 
-// programName is the name of the program's file.
+// programName returns the name of the program's file, or "".
 func programName() string {
 	if path, err := os.Executable(); err == nil {
 		return filepath.Base(path)

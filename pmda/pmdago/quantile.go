@@ -21,8 +21,8 @@ func (a *agent) addQuantiles() {
 	a.quantiles.SetInstances(list...)
 }
 
-// putQuantiles adds the quantiles of the values counted since before, the earlier counts of the
-// buckets. See goruntime.Quantiles.
+// putQuantiles adds the quantiles of the values counted since the earlier counts before. See
+// goruntime.Quantiles.
 func putQuantiles(s *pmda.Values[float64], h *metrics.Float64Histogram, before []uint64, seconds bool) {
 	q, ok := goruntime.Quantiles(h, before, seconds)
 	if !ok {

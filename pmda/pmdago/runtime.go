@@ -28,7 +28,7 @@ func (a *agent) addRuntime(all []metrics.Description) {
 		case strings.HasPrefix(d.Name, goruntime.GodebugNames):
 			godebug = append(godebug, d)
 		case ok:
-			_ = names.Add(a.name(d.Name), pdu.MakePMID(0, 0, item)) // Register tells what is wrong
+			_ = names.Add(a.name(d.Name), pdu.MakePMID(0, 0, item)) // Register reports errors
 			a.addReading(d, place{item: item, serial: serialOfKnown + item})
 		default:
 			others = append(others, d)
@@ -45,19 +45,19 @@ func (a *agent) addRuntime(all []metrics.Description) {
 	a.addGodebug(godebug)
 }
 
-// named is the name of a metric under the Prefix of the Options, which replaces "go".
+// named returns name with the Prefix of the Options in place of "go".
 func (a *agent) named(name string) string { return a.prefix + strings.TrimPrefix(name, "go") }
 
-// name is the name of a metric of the runtime.
+// name returns the PCP name of a runtime metric.
 func (a *agent) name(name string) string { return goruntime.Name(a.prefix, name) }
 
-// A place is where a metric of the runtime stands in the tables.
+// A place is the position of a runtime metric in the tables.
 type place struct {
-	cluster, item int // above that of each kind, such as clusterBuckets
-	serial        int // of the instance domain, for a histogram
+	cluster, item int // cluster is added to that of each kind, such as clusterBuckets
+	serial        int // of a histogram's instance domain
 }
 
-// addReading adds a metric of the runtime.
+// addReading adds a runtime metric.
 func (a *agent) addReading(d metrics.Description, at place) {
 	rd := &reading{sample: metrics.Sample{Name: d.Name}}
 	switch d.Kind {
@@ -67,7 +67,7 @@ func (a *agent) addReading(d metrics.Description, at place) {
 		register(a, rd, d, at, func(v metrics.Value) float64 { return v.Float64() })
 	case metrics.KindFloat64Histogram:
 		a.addHistogram(rd, d, at)
-	default: // of a newer Go, as runtime/metrics says
+	default: // a kind of a newer Go
 		a.Log().Warn("a metric of the runtime is left out: its kind is unknown", slog.String("name", d.Name), slog.Int("kind", int(d.Kind)))
 	}
 }
@@ -87,7 +87,7 @@ func register[T pdu.Scalar](a *agent, rd *reading, d metrics.Description, at pla
 	})
 }
 
-// file notes that the metric of a cluster needs a reading.
+// file records that the metric in a cluster needs the reading, and returns its item.
 func (a *agent) file(rd *reading, at place, cluster int) pmda.ItemID {
 	cluster += at.cluster
 	list := &a.readings[cluster]
@@ -98,8 +98,8 @@ func (a *agent) file(rd *reading, at place, cluster int) pmda.ItemID {
 	return pmda.Item(cluster, at.item)
 }
 
-// addGodebug makes one metric of the counts of all settings: there are some more
-// with each release of Go, and others go.
+// addGodebug adds one metric for the counts of all settings, because releases of Go add and remove
+// settings.
 func (a *agent) addGodebug(all []metrics.Description) {
 	d := &pmda.InDom{
 		Name: "setting", Serial: pmda.InDomSerial(serialGodebug),
@@ -133,7 +133,7 @@ func (a *agent) addGodebug(all []metrics.Description) {
 	})
 }
 
-// settingID numbers a setting by its name, for it to be the same in all releases.
+// settingID derives the ID of a setting from its name, so that all releases have the same.
 func settingID(name string, taken map[pdu.InstID]bool) pdu.InstID {
 	h := fnv.New32a()
 	h.Write([]byte(name))
