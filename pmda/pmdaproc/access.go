@@ -10,16 +10,16 @@ import (
 
 // A view is the part of the machine that the client of a request may see.
 type view struct {
-	access    bool   // to single processes
+	access    bool   // may see single processes
 	uid, gid  int    // whose rights the kernel checks, if switches
-	switches  bool   // they are others than those of the agent
+	switches  bool   // uid and gid differ from the agent's
 	threads   bool   // list threads too
 	cgroup    string // the directory of the only control group, or empty
-	container string // the name of the only control group, of the container that it asks for
+	container string // name of the only control group, that of the requested container
 	instances bool   // the request is for instances or their labels
 
 	members    []entry       // the processes of the only control group, by ascending ID
-	membersErr error         // why they are not known
+	membersErr error         // why members is not known
 	trees      []*cgroupTree // the hierarchies of control groups that the request has read
 }
 
@@ -107,8 +107,7 @@ func (h handler) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *
 	return h.runAs(ctx, r, false, func(ctx context.Context) error { return h.Handler.Fetch(ctx, r, ids, w) })
 }
 
-// Instances returns instances with the rights of the client. A process can be selected by its
-// number.
+// Instances returns instances with the rights of the client. A bare PID selects a process.
 func (h handler) Instances(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) (list []pdu.Instance, err error) {
 	if name != "" && h.p.isTable(d) {
 		name = fullNumber(name)
@@ -120,8 +119,8 @@ func (h handler) Instances(ctx context.Context, r *pmda.Request, d pdu.InDom, in
 	return list, err
 }
 
-// Labels returns labels as the tables do. Labels of instances reveal which instances exist, so they
-// need the same access as the instances.
+// Labels returns the labels of the tables. Labels of instances reveal which instances exist, so
+// they need the same access as the instances.
 func (h handler) Labels(ctx context.Context, r *pmda.Request, of pdu.LabelTarget) (sets []pdu.LabelSet, err error) {
 	if of.Class != pdu.LabelInstances {
 		return h.Handler.Labels(ctx, r, of)

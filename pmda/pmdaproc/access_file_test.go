@@ -22,7 +22,7 @@ func named(name string) *pmda.Request {
 	return r
 }
 
-// withAccess is an agent with an access file of a mode, and its log.
+// withAccess returns an agent with an access file of a mode, and its log.
 func withAccess(t *testing.T, text string, mode os.FileMode) (directAgent, *bytes.Buffer) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "access.conf")
@@ -38,8 +38,8 @@ func withAccess(t *testing.T, text string, mode os.FileMode) (directAgent, *byte
 	return a, &log
 }
 
-// TestAllowedUsers: users whose names are in the file see what the agent sees, and only they: a
-// part of a name is another name.
+// TestAllowedUsers checks that only users named in the file see what the agent sees. A part of a
+// name does not match.
 func TestAllowedUsers(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs the processes of this machine")
@@ -61,7 +61,8 @@ func TestAllowedUsers(t *testing.T) {
 	}
 }
 
-// TestMappedUsers: users of the file see what local users of the same name see. Others see nothing.
+// TestMappedUsers checks that users in the file see what local users of the same name see, and
+// others nothing.
 func TestMappedUsers(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only the root user can have the rights of others")

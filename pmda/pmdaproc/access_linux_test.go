@@ -41,7 +41,7 @@ func TestWithoutCredentials(t *testing.T) {
 	}
 }
 
-// TestOwnUser: clients of the agent's user see its processes.
+// TestOwnUser checks that clients of the agent's user see its processes.
 func TestOwnUser(t *testing.T) {
 	a := newAgent(t, nil)
 	me := pdu.InstID(os.Getpid())
@@ -62,7 +62,7 @@ func zeros(id int) string {
 	return strings.Repeat("0", max(0, 6-len(s))) + s
 }
 
-// TestOtherUser: a client of another user sees what the kernel shows to that.
+// TestOtherUser checks that a client of another user sees what the kernel shows to that user.
 func TestOtherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only the root user can have the rights of others")
@@ -73,7 +73,7 @@ func TestOtherUser(t *testing.T) {
 	}
 	defer sleep.Wait()
 	defer sleep.Process.Kill()
-	// The kernel shows the agent's own process to all of its threads: that is up to the agent.
+	// The kernel shows the agent's own process to all of its threads, so the agent must hide it.
 	for name, id := range map[string]int{"a process": sleep.Process.Pid, "the agent": os.Getpid()} {
 		t.Run(name, func(t *testing.T) { testOtherUser(t, pdu.InstID(id)) })
 	}
@@ -88,7 +88,7 @@ func testOtherUser(t *testing.T, me pdu.InstID) {
 	if v, err := a.fetch(other, "proc.id.uid"); v[me].String() != "0" || err != nil {
 		t.Error("uid", v, err)
 	}
-	// What stays open after the root user has read it twice is the same for others as before.
+	// Files that stay open after root has read them twice remain hidden from others.
 	for range 3 {
 		for _, name := range []string{"proc.psinfo.start_stack", "proc.psinfo.wchan_s", "proc.id.uid"} {
 			if v, err := a.fetch(self(), name); !hasKey(v, me) || err != nil {
@@ -121,8 +121,8 @@ func testOtherUser(t *testing.T, me pdu.InstID) {
 	}
 }
 
-// TestIdentities: clients of many users at the same time get what each may see, and the process
-// keeps its own rights on all threads.
+// TestIdentities checks that concurrent clients of many users get what each may see, and that all
+// threads of the process keep their rights.
 func TestIdentities(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only the root user can have the rights of others")
@@ -173,7 +173,7 @@ func TestIdentities(t *testing.T) {
 	}
 }
 
-// TestUnprivileged: an agent that cannot have the rights of others has nothing for them.
+// TestUnprivileged checks that an agent that cannot switch to other users shows them nothing.
 func TestUnprivileged(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("this is the root user")
@@ -221,8 +221,7 @@ func TestStores(t *testing.T) {
 	}
 }
 
-// TestThreads: a client that has asked for threads gets them, and others do not, also not the next
-// one.
+// TestThreads checks that only a client that requested threads gets them.
 func TestThreads(t *testing.T) {
 	a := newAgent(t, nil)
 	mine, other := self(), self()
@@ -254,7 +253,7 @@ func TestThreads(t *testing.T) {
 	}
 }
 
-// anotherThread is a thread of this process that is not its first.
+// anotherThread returns a thread of this process that is not its first.
 func anotherThread(t *testing.T) int {
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {
@@ -269,8 +268,8 @@ func anotherThread(t *testing.T) int {
 	return 0
 }
 
-// TestContainer: a client that asks for a container gets an error where none is known, and else the
-// processes of it.
+// TestContainer checks that a client that requests a container gets its processes, or an error if
+// it is unknown.
 func TestContainer(t *testing.T) {
 	r := self()
 	r.Client.Container = "box"
@@ -286,7 +285,7 @@ func TestContainer(t *testing.T) {
 	}
 }
 
-// TestCgroup: a client that has named a control group gets the processes of it.
+// TestCgroup checks that a client that named a control group gets its processes.
 func TestCgroup(t *testing.T) {
 	tree := machine()
 	tree["sys/fs/cgroup/a/cgroup.procs"] = "300\n20\nx\n\n300\n"

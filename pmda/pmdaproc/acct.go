@@ -64,7 +64,7 @@ func (a *accounting) closeAtEnd(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C: // nobody may ask for values
+		case <-tick.C: // even if no client fetches
 			a.mu.Lock()
 			a.file.shorten(a.settings.threshold)
 			a.mu.Unlock()
@@ -188,7 +188,7 @@ func (a *accounting) expire(oldest time.Time) {
 	})
 }
 
-// setInstances sets the instances. The ID in front of each name makes it unique.
+// setInstances sets the instances. An ID before each name makes it unique.
 func (a *accounting) setInstances() error {
 	a.names = a.names[:0]
 	for _, r := range slices.Backward(a.list) {
@@ -210,7 +210,7 @@ type acctHandler struct {
 // Unwrap returns the handler of the tables, for pmda.As.
 func (h acctHandler) Unwrap() pmda.Handler { return h.Handler }
 
-// Instances returns the instances of the tables, but without the ID in front of the names of ended
+// Instances returns the instances of the tables without the IDs before the names of ended
 // processes.
 func (h acctHandler) Instances(ctx context.Context, r *pmda.Request, d pdu.InDom, inst pdu.InstID, name string) ([]pdu.Instance, error) {
 	if d != h.a.indom.ID() {

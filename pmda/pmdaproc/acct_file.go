@@ -44,7 +44,7 @@ func (a *acctFile) read(most int, each func(record []byte)) error {
 	if err = errors.Join(err, err2); err != nil || os.SameFile(now, open) {
 		return err
 	}
-	if a.kernel { // it is that of another agent, which is not to be ended by this one
+	if a.kernel { // another agent uses it; do not end its accounting
 		return errNoAccounting
 	}
 	a.f.Close()
@@ -83,7 +83,7 @@ func (a *acctFile) readOn(most int, each func(record []byte)) error {
 		a.offset += int64(n)
 		if n == 0 {
 			if err == io.EOF {
-				err = nil // it has just been emptied
+				err = nil // it was just truncated
 			}
 			return err
 		}
@@ -137,7 +137,7 @@ func (a *acctFile) open(mayEnable bool) error {
 	return err
 }
 
-// isCurrent reports whether the path still leads to the file.
+// isCurrent reports whether the path still names the file.
 func (a *acctFile) isCurrent() bool {
 	now, err := os.Stat(a.path)
 	open, err2 := a.f.Stat()
@@ -209,10 +209,10 @@ func (a *acctFile) shorten(most uint64) error {
 // close closes the file. If it is the private one, the kernel stops writing.
 func (a *acctFile) close() {
 	if a.kernel {
-		if a.f != nil && a.grows() { // or somebody has the kernel write to another file
+		if a.f != nil && a.grows() { // else the kernel writes to another file by now
 			setAccounting("")
 		}
-		if a.isCurrent() { // or it is that of the agent that takes this one's place
+		if a.isCurrent() { // else it belongs to another agent by now
 			os.Remove(a.private)
 		}
 	}

@@ -54,7 +54,7 @@ func appendFile(t testing.TB, path string, texts ...string) {
 	}
 }
 
-// TestInteropAccounting: metrics and values are those that the C agent has. It takes only a file
+// TestInteropAccounting compares metrics and values with the C agent, which accepts only a file
 // that the kernel writes to.
 func TestInteropAccounting(t *testing.T) {
 	pcptest.Need(t, "pmcd")
@@ -97,10 +97,10 @@ func TestInteropAccounting(t *testing.T) {
 	}
 }
 
-// lastOfTest is the greatest ID of a process of the test; the others have ended on this machine.
+// lastOfTest is the greatest ID of a process of the test. Others have ended on this machine.
 const lastOfTest = 20
 
-// ofTest leaves out the values of other processes.
+// ofTest removes the values of other processes.
 func ofTest(values map[string]string) map[string]string {
 	for name, lines := range values {
 		kept := slices.DeleteFunc(strings.Split(lines, "\n"), func(line string) bool {
@@ -113,7 +113,7 @@ func ofTest(values map[string]string) map[string]string {
 	return values
 }
 
-// ended are the processes that a client sees.
+// ended returns the ended processes that a client sees.
 func (a directAgent) ended(r *pmda.Request) (ids []int) {
 	a.t.Helper()
 	v, err := a.fetch(r, "acct.psinfo.pid")
@@ -127,7 +127,7 @@ func (a directAgent) ended(r *pmda.Request) (ids []int) {
 	return ids
 }
 
-// TestAccountingFile: the file is read on, also when it is rotated, emptied or damaged.
+// TestAccountingFile checks that reading continues when the file is rotated, truncated or damaged.
 func TestAccountingFile(t *testing.T) {
 	root := files{"var/account/pacct": endedProcess(1, "before", 0)}.write(t)
 	path := filepath.Join(root, "var/account/pacct")
@@ -179,7 +179,7 @@ func TestAccountingFile(t *testing.T) {
 	}
 }
 
-// TestManyEnded: of many processes that have ended the last count.
+// TestManyEnded checks that only the last of many ended processes are kept.
 func TestManyEnded(t *testing.T) {
 	root := files{"var/account/pacct": ""}.write(t)
 	a := newAgent(t, &pmdaproc.Options{Root: root})
@@ -270,7 +270,7 @@ func TestPrivateAccounting(t *testing.T) {
 		if _, err := os.Stat(path); err == nil {
 			break
 		}
-		store := a.Store(t.Context(), as(0, 0), result) // the agent has not begun to be served
+		store := a.Store(t.Context(), as(0, 0), result) // the agent is not served yet
 		if store != nil {
 			t.Fatal(store)
 		}
@@ -288,8 +288,8 @@ func TestPrivateAccounting(t *testing.T) {
 	}
 }
 
-// TestAccountingOfOthers: a client of another user sees processes too, of a file that only the
-// agent may read.
+// TestAccountingOfOthers checks that a client of another user sees processes of a file that only
+// the agent may read.
 func TestAccountingOfOthers(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only the root user can have the rights of others")

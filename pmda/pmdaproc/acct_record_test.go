@@ -11,8 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// FuzzAccounting: no file of records fails the agent, and what it keeps of one can be told to
-// clients.
+// FuzzAccounting checks that the agent accepts any file of records, and that clients can read the
+// values.
 func FuzzAccounting(f *testing.F) {
 	record := make([]byte, 2*acctRecordLength)
 	record[1], record[acctRecordLength+1] = acctVersion, acctVersion|0x80

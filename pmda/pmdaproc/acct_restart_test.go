@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestAccountingHandover: an agent that ends leaves the private file alone that another one has
-// made in its place meanwhile.
+// TestAccountingHandover checks that an agent that ends keeps the private file of its successor.
 func TestAccountingHandover(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pacct")
 	create := func() *acctFile {

@@ -27,8 +27,8 @@ type agentClient struct {
 // patientDialer waits long enough on a busy machine.
 var patientDialer = pmapi.Dialer{ConnectTimeout: time.Minute, RequestTimeout: time.Minute}
 
-// ourAgent starts this package's agent on a root directory, which shows all to everybody. A
-// panic of the agent fails the test, also if the agent has recovered from it.
+// ourAgent starts this package's agent on a root directory, without access checks. A panic of the
+// agent fails the test, even if the agent recovers from it.
 func ourAgent(t testing.TB, root string) agentClient {
 	t.Helper()
 	return serveAgent(t, &pmdaproc.Options{Root: root, NoAccessChecks: true})
@@ -76,7 +76,7 @@ func cAgent(t testing.TB, root string, env ...string) agentClient {
 	return agentClient{c, t}
 }
 
-// names are the metrics below a name, sorted.
+// names returns the metrics below a name, sorted.
 func (c agentClient) names(prefix string) (names []string) {
 	c.t.Helper()
 	names, err := c.Traverse(c.t.Context(), prefix)
@@ -87,7 +87,7 @@ func (c agentClient) names(prefix string) (names []string) {
 	return names
 }
 
-// descs are the descriptors of metrics.
+// descs returns the descriptors of metrics.
 func (c agentClient) descs(names []string) map[string]pdu.Desc {
 	c.t.Helper()
 	ids, err := c.Lookup(c.t.Context(), names)
@@ -105,7 +105,7 @@ func (c agentClient) descs(names []string) map[string]pdu.Desc {
 	return all
 }
 
-// values are the values of metrics, a line for each value, by the metrics' names.
+// values returns the values of metrics by name, a line for each value.
 func (c agentClient) values(names []string) map[string]string {
 	c.t.Helper()
 	ids, err := c.Lookup(c.t.Context(), names)
@@ -135,11 +135,11 @@ func (c agentClient) values(names []string) map[string]string {
 	return all
 }
 
-// files are a small tree: texts by their names. A text that begins with -> is a link, a name that
-// ends with a slash a directory.
+// files are a small tree: texts by name. A text that begins with -> is a link, and a name that ends
+// with a slash is a directory.
 type files map[string]string
 
-// write makes a directory of it.
+// write writes the tree to a new directory.
 func (f files) write(t testing.TB) (root string) {
 	t.Helper()
 	root = t.TempDir()

@@ -14,7 +14,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// benchmarks are fetches to be measured.
+// benchmarks are the measured fetches.
 var benchmarks = []struct {
 	name    string
 	metrics func(c agentClient) []string
@@ -36,7 +36,7 @@ func below(name string) func(agentClient) []string {
 	return func(c agentClient) []string { return c.names(name) }
 }
 
-// largeTree is a tree with many processes.
+// largeTree returns a tree with many processes.
 func largeTree(b *testing.B, processes int) (root string) {
 	tree := machine()
 	for i := range processes {
@@ -74,8 +74,8 @@ func (c agentClient) bench(b *testing.B, names []string) {
 	}
 }
 
-// BenchmarkAgents compares the processor time that the C agent and ours need for a fetch, both
-// under a C pmcd: on this machine with sleeping processes more, and on trees.
+// BenchmarkAgents compares the processor time of a fetch by the C agent and ours, both under a C
+// pmcd: on this machine with additional sleeping processes, and on trees.
 func BenchmarkAgents(b *testing.B) {
 	pcptest.Need(b, "pmcd", "sleep")
 	for _, processes := range []int{2000, 5000} {
@@ -124,7 +124,7 @@ func benchAgents(b *testing.B, env string) {
 	}
 }
 
-// agentPID is the process of the agent, by pmcd's log.
+// agentPID returns the PID of the agent from pmcd's log.
 func agentPID(b *testing.B, log string) int {
 	for line := range strings.Lines(log) {
 		if f := strings.Fields(line); len(f) > 3 && f[0] == "proc" && f[1] == "3" {
@@ -138,7 +138,7 @@ func agentPID(b *testing.B, log string) int {
 	return 0
 }
 
-// ticks is how long a process has run, in hundredths of a second.
+// ticks returns the processor time of a process in hundredths of a second.
 func ticks(b *testing.B, pid int) int {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

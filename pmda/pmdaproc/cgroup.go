@@ -41,8 +41,8 @@ func (p *proc) addCgroups() {
 type cgroup struct {
 	name      string
 	dir       string // its directory
-	container string // the ID of the container that it is made for, or empty
-	listed    uint32 // the reading that it was in last
+	container string // ID of its container, or empty
+	listed    uint32 // last reading that listed it
 	files     [maxCgroupFiles]content
 }
 
@@ -55,9 +55,9 @@ const maxCgroupFiles = 10
 // requested.
 type cgroupList struct {
 	c          *cgroups
-	controller string // whose hierarchy of version 1 it is; empty for version 2 alone
-	either     bool   // the hierarchy of version 2 does where the controller has none
-	needs      string // a file that groups of version 2 have to have, or empty
+	controller string // controller of the hierarchy of version 1; empty for version 2 alone
+	either     bool   // use version 2 if the controller has no hierarchy
+	needs      string // a file that groups of version 2 must have, or empty
 
 	unified bool // the reading is of version 2
 	n       uint32
@@ -167,7 +167,7 @@ func (l *cgroupList) read(g *cgroup, name string) (text []byte, ok bool) {
 		if err != nil {
 			return nil, false
 		}
-		if n += m; m == 0 || n < len(l.buf) { // the kernel writes it at once, so that there is no more
+		if n += m; m == 0 || n < len(l.buf) { // the kernel writes it in one piece
 			return l.buf[:n], true
 		}
 		if n >= maxCgroupFile {
@@ -250,7 +250,7 @@ func deviceLabel(device string) string {
 
 // quoteJSON returns a text as a JSON string.
 func quoteJSON(s string) string {
-	b, _ := json.Marshal(s) // which cannot fail
+	b, _ := json.Marshal(s) // cannot fail
 	return string(b)
 }
 
@@ -334,7 +334,8 @@ type cgroupPairs[T any] struct {
 // maxCgroupPairs is the maximum number of instances of such a domain.
 const maxCgroupPairs = 1 << 18
 
-// addCgroupPairs adds an instance domain. Read reads what it has of a group, and of each calls row.
+// addCgroupPairs adds an instance domain. read reads the files of a group and calls row for each
+// pair.
 func addCgroupPairs[T any](c *cgroups, serial int, what, label, text, device string, l cgroupList, begin func(), read func(d *cgroupPairs[T], g *cgroup)) *cgroupPairs[T] {
 	d := &cgroupPairs[T]{cgroupList: l}
 	d.c, d.known = c, map[string]*cgroup{}
@@ -359,7 +360,7 @@ func addCgroupPairs[T any](c *cgroups, serial int, what, label, text, device str
 	return d
 }
 
-// pairLabels are the labels of an instance such as /::cpu0.
+// pairLabels returns the labels of an instance such as /::cpu0.
 func pairLabels(name, label string) string {
 	at := strings.LastIndex(name, "::")
 	if at < 0 {
@@ -372,7 +373,8 @@ func pairLabels(name, label string) string {
 	return `{"cgroup":` + quoteJSON(name[:at]) + `,"` + label + `":` + quoteJSON(of) + "}"
 }
 
-// row is the row of a group and of what it uses. It has the values of an earlier reading.
+// row returns the row of a group and a device or processor. It still has the values of an earlier
+// reading.
 func (d *cgroupPairs[T]) row(g *cgroup, prefix string, of string) *T {
 	d.name = append(append(append(append(d.name[:0], g.name...), "::"...), prefix...), of...)
 	return d.rows.Row(d.name)

@@ -10,10 +10,10 @@ import (
 type blkioFile struct {
 	name   string // without blkio.
 	item   int    // of the first metric for each device
-	single bool   // there is one number for a device, not one for each kind of operations
+	single bool   // one number per device, not one per kind of operation
 	units  pdu.Units
 	text   string
-	number func(n uint64) uint64 // the value of a number, nil for the number itself
+	number func(n uint64) uint64 // converts a number to the value; may be nil
 }
 
 // allItem is the difference between the items of the metrics for all devices and for each device.

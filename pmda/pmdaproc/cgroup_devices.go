@@ -11,7 +11,7 @@ type blockDevices struct {
 	file  procfile.File         // /proc/diskstats
 	rows  procfile.Rows[uint64] // numbers, by the names
 	index map[uint64]int        // places in the rows, by the numbers
-	at    []int                 // of a reading of groups: one more than the row of the group at hand for each device
+	at    []int                 // by device: 1 + its row of the current group
 }
 
 // maxBlockDevices is the maximum number of devices.
@@ -29,7 +29,7 @@ func (b *blockDevices) read() {
 	b.parse(text)
 }
 
-// parse parses /proc/diskstats. It leaves out disks in memory and in files.
+// parse parses /proc/diskstats. It omits RAM disks and loop devices.
 func (b *blockDevices) parse(text []byte) {
 	if b.index == nil {
 		b.index = map[uint64]int{}

@@ -14,8 +14,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// TestInteropCgroupMetadata: the metrics of control groups are those of the C agent, and so are the
-// labels of their instance domains.
+// TestInteropCgroupMetadata compares the metrics of control groups, and the labels of their
+// instance domains, with the C agent.
 func TestInteropCgroupMetadata(t *testing.T) {
 	pcptest.Need(t, "pmcd")
 	for version, tree := range map[string]files{"1": cgroupsOne(), "2": cgroupsTwo()} {
@@ -28,7 +28,7 @@ func TestInteropCgroupMetadata(t *testing.T) {
 		if diff := cmp.Diff(c.descs(names), our.descs(names)); diff != "" {
 			t.Errorf("descriptors (-C +ours)\n%s", diff)
 		}
-		c.values(names) // which lists the groups of version 2
+		c.values(names) // lists the groups of version 2
 		serials := []int{16, 17, 20, 22, 23, 24, 26, 27, 37, 38}
 		if version == "1" { // D8: the C agent has groups that count no time of processors
 			serials = append(serials, 21)
@@ -41,7 +41,7 @@ func TestInteropCgroupMetadata(t *testing.T) {
 	}
 }
 
-// labelsOf are the labels of an instance domain and of its instances.
+// labelsOf returns the labels of an instance domain and of its instances.
 func (c agentClient) labelsOf(serial int) map[string]string {
 	c.t.Helper()
 	d := pdu.MakeInDom(3, serial)
@@ -74,7 +74,7 @@ const diskstats = "   8       0 sda 1 2 3 4 5 6 7 8 9 10 11\n   8       1 sda1 1
 
 var containerDir = strings.Repeat("0123456789abcdef", 4)
 
-// cgroupsOne is a tree with hierarchies of version 1. No two of its numbers are equal.
+// cgroupsOne returns a tree with hierarchies of version 1. No two of its numbers are equal.
 func cgroupsOne() files {
 	n := 1000
 	next := func() int { n++; return n }
@@ -139,7 +139,7 @@ var memoryStatKeys = []string{"cache", "rss", "rss_huge", "mapped_file", "writeb
 	"recent_rotated_anon", "recent_rotated_file", "recent_scanned_anon", "recent_scanned_file", "shmem", "slab", "slab_reclaimable", "slab_unreclaimable", "sock", "thp_collapse_alloc", "thp_fault_alloc",
 	"workingset_activate", "workingset_nodereclaim", "workingset_refault", "percpu"}
 
-// cgroupsTwo is a tree with the hierarchy of version 2.
+// cgroupsTwo returns a tree with the hierarchy of version 2.
 func cgroupsTwo() files {
 	n := 1000
 	next := func() int { n++; return n }
@@ -178,8 +178,8 @@ func cgroupsTwo() files {
 	return tree
 }
 
-// mendedCgroups are the metrics of control groups that the C agent has wrong values of, by
-// versions, and why.
+// mendedCgroups maps versions to metrics of control groups with wrong values in the C agent, and
+// the reason.
 var mendedCgroups = map[string]map[string]string{
 	"1": {
 		`cgroup\.cpuacct\.stat\..*`:      "D11: clock ticks",
@@ -193,15 +193,14 @@ var mendedCgroups = map[string]map[string]string{
 	},
 }
 
-// TestInteropCgroupTrees: the values of trees without harm are those that the C agent has, by the
-// names of instances.
+// TestInteropCgroupTrees compares the values of valid trees with the C agent, by instance name.
 func TestInteropCgroupTrees(t *testing.T) {
 	pcptest.Need(t, "pmcd")
 	for version, tree := range map[string]files{"1": cgroupsOne(), "2": cgroupsTwo()} {
 		root := tree.write(t)
 		c, our := cAgent(t, root), ourAgent(t, root)
 		names := c.names("cgroup")
-		c.values(names) // which lists the groups of version 2
+		c.values(names) // lists the groups of version 2
 		want, got := c.valuesByName(names), our.valuesByName(names)
 		for _, metric := range names {
 			diff := cmp.Diff(want[metric], got[metric])
@@ -215,7 +214,7 @@ func TestInteropCgroupTrees(t *testing.T) {
 	}
 }
 
-// mendedCgroup is why the values of a metric differ, empty if they do not.
+// mendedCgroup returns why the values of a metric differ, or "".
 func mendedCgroup(version, metric string) string {
 	for pattern, why := range mendedCgroups[version] {
 		if regexp.MustCompile("^" + pattern + "$").MatchString(metric) {
@@ -225,7 +224,7 @@ func mendedCgroup(version, metric string) string {
 	return ""
 }
 
-// valuesByName are values by metrics and names of instances.
+// valuesByName returns values by metric and instance name.
 func (c agentClient) valuesByName(metrics []string) map[string]map[string]string {
 	c.t.Helper()
 	byDomain := map[pdu.InDom]map[string]string{}

@@ -18,7 +18,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdaproc"
 )
 
-// groups are the instances of an instance domain, by their names.
+// groups returns the instances of an instance domain by name.
 func (a directAgent) groups(r *pmda.Request, serial int) map[string]pdu.InstID {
 	a.t.Helper()
 	list, err := a.Instances(a.t.Context(), r, pdu.MakeInDom(pmdaproc.Domain, serial), pdu.NoInst, "")
@@ -35,7 +35,7 @@ func (a directAgent) groups(r *pmda.Request, serial int) map[string]pdu.InstID {
 	return all
 }
 
-// byGroup are the values of a metric, by the names of instances.
+// byGroup returns the values of a metric by instance name.
 func (a directAgent) byGroup(serial int, metric string) map[string]string {
 	a.t.Helper()
 	values, err := a.fetch(self(), metric)
@@ -54,7 +54,7 @@ func (a directAgent) byGroup(serial int, metric string) map[string]string {
 	return all
 }
 
-// TestCgroupsOfTwo: what the C agent does not have of version 2.
+// TestCgroupsOfTwo checks values of version 2 that the C agent lacks.
 func TestCgroupsOfTwo(t *testing.T) {
 	a := newAgent(t, &pmdaproc.Options{Root: cgroupsTwo().write(t)})
 	container := "/machine.slice/libpod-" + containerDir + ".scope"
@@ -83,7 +83,7 @@ func TestCgroupsOfTwo(t *testing.T) {
 
 func hasGroup(m map[string]pdu.InstID, name string) bool { _, ok := m[name]; return ok }
 
-// TestHybridCgroups: with hierarchies of both versions there are the groups of both.
+// TestHybridCgroups checks that with hierarchies of both versions, the groups of both are listed.
 func TestHybridCgroups(t *testing.T) {
 	tree := cgroupsOne()
 	tree["proc/mounts"] += "cgroup2 /sys/fs/cgroup/with\\040space cgroup2 rw 0 0\ncgroup2 /sys/fs/cgroup/with\\040space cgroup2 rw 0 0\n"
@@ -150,7 +150,7 @@ func TestStrangeCgroups(t *testing.T) {
 	}
 }
 
-// TestCgroupsComeAndGo: a group that goes and comes back has the ID that it had.
+// TestCgroupsComeAndGo checks that a group that returns has its earlier ID.
 func TestCgroupsComeAndGo(t *testing.T) {
 	root := cgroupsOne().write(t)
 	a := newAgent(t, &pmdaproc.Options{Root: root})
@@ -200,7 +200,8 @@ func TestCgroupValues(t *testing.T) {
 	}
 }
 
-// TestContainerCgroups: a client that asks for a container gets its groups alone, others all.
+// TestContainerCgroups checks that a client that requests a container gets only its groups, and
+// others all groups.
 func TestContainerCgroups(t *testing.T) {
 	a := newAgent(t, &pmdaproc.Options{Root: cgroupsOne().write(t), ContainerCgroup: func(_ context.Context, name string) (string, error) {
 		switch name {
@@ -231,7 +232,7 @@ func TestContainerCgroups(t *testing.T) {
 	}
 }
 
-// TestDeepCgroups: groups that are very deep.
+// TestDeepCgroups checks deeply nested groups.
 func TestDeepCgroups(t *testing.T) {
 	tree := files{"proc/mounts": "c /cg cgroup2 rw 0 0\n", "cg" + strings.Repeat("/"+strings.Repeat("d", 30), 60) + "/cpu.stat": "usage_usec 5\n", "cg/x" + strings.Repeat("/x", 300) + "/": ""}
 	a := newAgent(t, &pmdaproc.Options{Root: tree.write(t)})
@@ -243,7 +244,7 @@ func TestDeepCgroups(t *testing.T) {
 	}
 }
 
-// TestCgroupAllocations: groups that stay cost no memory.
+// TestCgroupAllocations checks that a fetch of unchanged groups allocates nothing.
 func TestCgroupAllocations(t *testing.T) {
 	for version, c := range map[string]struct {
 		tree files

@@ -10,7 +10,7 @@ import (
 // A memoryKey is a line of the file memory.stat with its metric.
 type memoryKey struct {
 	item int
-	name string // that of the line too, but for a dot in it that is a _ there
+	name string // as in the line, except that a dot is a _ there
 	text string
 }
 

@@ -17,7 +17,7 @@ type cgroupMount struct {
 	name    string   // the path as /proc/mounts has it
 	dir     string   // the path
 	unified bool     // it is the hierarchy of version 2
-	options []string // of version 1: the controllers are among them
+	options []string // include the controllers of version 1
 }
 
 // cgroupMounts are the mounts of control groups.

@@ -10,8 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// FuzzCgroupParsers: no parser of a file of control groups fails on any text, or keeps anything of
-// the text before.
+// FuzzCgroupParsers checks that no parser of a control group file panics, or keeps values of an
+// earlier text.
 func FuzzCgroupParsers(f *testing.F) {
 	f.Add([]byte("usage_usec 12\nuser_usec x\nsystem_usec 1 2\nuser 5\nsystem 6\nnr_periods 1\nnr_throttled 2\nthrottled_time 3\n"))
 	f.Add([]byte("some avg10=0.00 avg60=0.12 avg300=1.00 total=12\nfull avg10=nan avg60=-1 avg300=1e9 total=99999999999999999999\n"))
@@ -61,7 +61,7 @@ func FuzzCgroupParsers(f *testing.F) {
 	})
 }
 
-// sameParse: a value that was filled before and a new one are the same.
+// sameParse checks that a reused value and a new one are equal after parse.
 func sameParse[T comparable](t *testing.T, name string, text []byte, used *T, parse func(*T, []byte)) {
 	t.Helper()
 	var fresh T
@@ -82,7 +82,7 @@ func checkNames(t *testing.T, names []string) {
 	}
 }
 
-// FuzzCgroupName: each path has a name that an instance may have, in one word.
+// FuzzCgroupName checks that each path yields a valid instance name of one word.
 func FuzzCgroupName(f *testing.F) {
 	f.Add([]byte(`/a\x2db\xzz\x`))
 	f.Add([]byte(`/\xc2\x9b \x20\x00`))
@@ -121,7 +121,7 @@ func TestIsOfContainer(t *testing.T) {
 	}
 }
 
-// TestCgroupMounts: a mount may have no device, and its path may have blanks.
+// TestCgroupMounts checks mounts without a device and with blanks in the path.
 func TestCgroupMounts(t *testing.T) {
 	got := parseCgroupMounts([]byte(" /sys/fs/cgroup cgroup2 rw 0 0\ncgroup /a\\040b cgroup rw,cpu 0 0\ncgroup /a\\040b cgroup rw,memory 0 0\n/dev/sda1 / ext4 rw 0 0\n"))
 	want := []cgroupMount{

@@ -12,8 +12,8 @@ import (
 // A cgroupWalk walks through the directories of a hierarchy of control groups. The next walk reuses
 // its memory.
 type cgroupWalk struct {
-	path  []byte // of the directory where it is
-	names []byte // of directories that it will come to, each with a NUL
+	path  []byte // of the current directory
+	names []byte // of directories to visit, each with a NUL
 	found int    // directories so far
 	buf   []byte
 	name  []byte
@@ -31,7 +31,7 @@ const (
 type cgroupTree struct {
 	root  string
 	walk  cgroupWalk
-	paths []byte // below the root, each with a NUL; that of the root is empty
+	paths []byte // relative to the root, each with a NUL; empty for the root
 }
 
 // cgroupTrees are unused trees, whose memory is reused.
@@ -118,7 +118,8 @@ func (w *cgroupWalk) add(name []byte) {
 
 // cgroupName returns the name of a group, given its path below the mount point. It decodes the
 // escapes of systemd, such as \x2d for a hyphen. Spaces and control characters stay or become
-// escaped, because they would not be seen as part of a name. The name is valid until the next call.
+// escaped, because tools would not show them as part of a name. The name is valid until the next
+// call.
 func (w *cgroupWalk) cgroupName(path []byte) []byte {
 	if len(path) == 0 {
 		return rootCgroup
@@ -134,7 +135,7 @@ func (w *cgroupWalk) cgroupName(path []byte) []byte {
 		}
 		w.name = appendVisible(w.name, c, false)
 	}
-	if hasHigh(w.name) && !pmda.ValidInstanceName(string(w.name)) { // it has control characters of Unicode
+	if hasHigh(w.name) && !pmda.ValidInstanceName(string(w.name)) { // Unicode control characters
 		raw := bytes.Clone(w.name)
 		w.name = w.name[:0]
 		for _, c := range raw {

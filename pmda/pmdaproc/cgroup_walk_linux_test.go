@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestCgroupTree: a request reads a hierarchy once, and the next one anew.
+// TestCgroupTree checks that each request reads a hierarchy once.
 func TestCgroupTree(t *testing.T) {
 	root := t.TempDir()
 	mkdir := func(name string) {

@@ -16,13 +16,13 @@ import (
 
 var churnFor = flag.Duration("churn", 0, "for how long processes come and go, at least")
 
-// TestChurn: processes that come and go while they are read are missing, or have the values that
-// could be read, and no metric fails. What has gone takes no memory.
+// TestChurn checks that processes that end while they are read are missing or have partial values,
+// that no metric fails, and that ended processes take no memory.
 func TestChurn(t *testing.T) {
 	program := pcptest.Optional(t, "true")
 	a := newAgent(t, nil)
 	names := allNames(t, a)
-	names = slices.DeleteFunc(names, func(name string) bool { return name == "proc.namespaces.envid" }) // which few kernels have
+	names = slices.DeleteFunc(names, func(name string) bool { return name == "proc.namespaces.envid" }) // few kernels have it
 	var ids []pdu.PMID
 	for _, name := range names {
 		ids = append(ids, a.id(name))
@@ -44,7 +44,7 @@ func TestChurn(t *testing.T) {
 	defer all.Wait()
 	defer close(stop)
 	begin := time.Now()
-	var settled uint64 // what is in use when all buffers have their sizes
+	var settled uint64 // memory in use when all buffers have their final size
 	for round := 0; round < 4 || time.Since(begin) < *churnFor; round++ {
 		if round == 3 {
 			settled = inUse()
@@ -59,8 +59,7 @@ func TestChurn(t *testing.T) {
 		}
 		i := 0
 		for _, set := range r.All() {
-			// The last process may be one that has gone, whose error a metric without other values
-			// has.
+			// The last process may have ended. A metric without other values then has its error.
 			if err := set.Err(); err != nil && !errors.Is(err, pdu.ErrAppVersion) {
 				t.Errorf("%s: %v", names[i], err)
 			}
@@ -79,7 +78,7 @@ func TestChurn(t *testing.T) {
 // varies.
 const maxGrowth = 2 << 20
 
-// inUse is how much memory is in use.
+// inUse returns the memory in use in bytes.
 func inUse() uint64 {
 	var m runtime.MemStats
 	runtime.GC()

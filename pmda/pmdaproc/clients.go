@@ -9,7 +9,7 @@ import (
 
 // clients are the settings of clients, which come from stores into proc.control.
 type clients struct {
-	threads atomic.Pointer[bool] // what was stored into proc.control.all.threads; nil for nothing
+	threads atomic.Pointer[bool] // last store into proc.control.all.threads, or nil
 
 	mu    sync.Mutex
 	bySeq map[uint64]settings
@@ -17,8 +17,8 @@ type clients struct {
 
 // settings are the settings of a client.
 type settings struct {
-	threads *bool  // nil if it has not said
-	cgroup  string // the directory of a control group, empty if it has not said
+	threads *bool  // nil if not set
+	cgroup  string // directory of a control group, empty if not set
 }
 
 // of returns the settings of a client.

@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdatest"
 )
 
-// TestContract: the agent keeps the contract of a Handler.
+// TestContract checks that the agent keeps the contract of a Handler.
 func TestContract(t *testing.T) {
 	root := machine().write(t)
 	start := func() pmda.Handler {

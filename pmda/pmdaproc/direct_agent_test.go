@@ -28,17 +28,17 @@ type directAgent struct {
 	t testing.TB
 }
 
-// as is a request of a user and group, -1 if they are not known.
+// as returns a request of a user and group, which are -1 if unknown.
 func as(uid, gid int) *pmda.Request {
 	c := pmda.NewClient(1, uint64(uid+2)<<32|uint64(uint32(gid)))
 	c.UID, c.GID = uid, gid
 	return &pmda.Request{Client: c}
 }
 
-// self is a request of the user that the test runs as.
+// self returns a request of the user who runs the test.
 func self() *pmda.Request { return as(os.Geteuid(), os.Getegid()) }
 
-// id is the PMID of a metric.
+// id returns the PMID of a metric.
 func (a directAgent) id(name string) pdu.PMID {
 	a.t.Helper()
 	if id, err := a.Namespace().Lookup(name); err == nil && !isRoot(id) {
@@ -81,7 +81,7 @@ func (a directAgent) fetch(r *pmda.Request, name string) (map[pdu.InstID]pdu.Ato
 	return values, err
 }
 
-// text is a value that is a string.
+// text returns the string in v.
 func text(t testing.TB, v pdu.Atom) string {
 	t.Helper()
 	s, err := pdu.As[string](v)

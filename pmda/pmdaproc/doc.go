@@ -12,9 +12,9 @@
 //	return srv.Serve(ctx, ln)
 //	// pminfo -f proc.psinfo.psargs
 //
-// The metrics have the names, PMIDs, types, semantics, units and instances of PCP's pmdaproc(1),
-// so that tools for one work with the other. The program examples/pmdaproc is the agent for a
-// pmcd, in place of PCP's.
+// The metrics have the names, PMIDs, types, semantics, units and instances of PCP's pmdaproc(1), so
+// tools for one work with the other. The program examples/pmdaproc is the agent for a pmcd, in
+// place of PCP's.
 //
 // # Which metrics
 //
@@ -29,17 +29,17 @@
 // # As whom
 //
 // The agent should run as root. It then serves each client on a separate thread with the client's
-// user and group, so that the kernel decides what the client sees. Supplementary groups do not
-// count. An agent that is not root serves only clients with the same user and group.
+// user and group, so that the kernel decides what the client sees. Supplementary groups are
+// ignored. An agent that is not root serves only clients with the same user and group.
 //
 // Clients whose user and group are unknown, such as those of other hosts, see the numbers of
 // processes, the totals of hotproc, the control groups and the settings. [Options].NoAccessChecks
 // shows every client what the agent sees. [Options].AccessConfig gives named users more rights
 // after a login.
 //
-// The kernel lets each thread see all of its process, with any rights. That process may be a
-// collector with a secret in its environment. The agent therefore hides from other users what the
-// kernel would hide.
+// The kernel shows each thread all data of its own process, even without rights. That process may
+// be a collector with a secret in its environment, so the agent itself hides this data from other
+// users.
 //
 // Values that were read for a client of one user are not returned to a client of another. Names of
 // processes are shared, except where /proc is mounted with the option hidepid.
@@ -72,29 +72,29 @@
 //
 // The metrics acct come from the file of the kernel's process accounting, version 3 of its format,
 // if accounting is on. The agent reads it with its own rights, for clients that may see processes.
-// It starts at the end that the file has when the first such client arrives, and continues when
-// the file is rotated or truncated. It keeps the last 5,000 processes, each for
-// acct.control.lifetime seconds.
+// It starts at the end of the file when the first such client arrives, and continues when the file
+// is rotated or truncated. It keeps the last 5,000 processes, each for acct.control.lifetime
+// seconds.
 //
 // The agent switches accounting on if root stores 1 into acct.control.enable_acct,
-// [Options].PrivateAccounting is set, and the kernel does not appear to write already. It switches
+// [Options].PrivateAccounting is set, and the kernel does not already write records. It switches
 // accounting off when it is no longer served.
 //
 // # Cost of a fetch
 //
 // A fetch lists /proc once. For each process that the client selects, it reads the files that its
-// metrics need, each once. Names and command lines are read when they are first requested. They
-// are read again when the kernel's name or the start time differs, because the process has
-// executed another program or another process has its ID.
+// metrics need, each once. Names and command lines are read when they are first requested. They are
+// read again when the kernel's name or the start time changes, because the process executed another
+// program or another process has its ID.
 //
 // Small files stay open for a minute if clients read them more often than that, because opening
 // and closing one takes the kernel as long as reading it. At most half of the files that the
 // program may open, and no more than 16,384, stay open. Each takes about 5 KB of kernel memory.
 //
-// One fetch at a time reads processes, and others wait for it. They also wait if the kernel blocks
-// the read of a file, such as the maps of a process that waits for a dead file server. The
-// processes of a control group that a client has named are read before that. If its file system
-// does not reply, only that client waits, for a second, and then gets pdu.ErrAgain.
+// One fetch at a time reads processes; others wait. They also wait if the kernel blocks the read of
+// a file, such as the maps of a process that waits for a dead file server. If a client named a
+// control group, its processes are read before that. If its file system does not reply, only that
+// client waits, for a second, and then gets pdu.ErrAgain.
 //
 // # Values that differ from the C agent
 //
@@ -132,8 +132,8 @@
 //   - Names and psargs follow a process that executes another program, and a new process with the
 //     same ID. The C agent keeps the first ones.
 //   - Names and psargs have no control characters or escape sequences, as in PCP 7.2.
-//   - Names of processes without arguments are complete, also with an ID of seven digits.
-//   - Instances are ordered by ID, threads included.
+//   - Names of processes without arguments are complete, even with an ID of seven digits.
+//   - Instances are sorted by ID, including threads.
 //   - Only directories whose name is a decimal number are processes. The C agent takes 12x for 12.
 //   - The processes of a container are those of its control group. The C agent finds only those of
 //     podman, whose group has a directory named container.
@@ -162,11 +162,11 @@
 //   - cgroup.pressure.irq has values if no other metric of version 2 is fetched.
 //   - cgroup.subsys and cgroup.mounts are read each time. The C agent keeps the first result with
 //     version 2 alone.
-//   - Escapes such as \x20 in the name of a group stay if they stand for a character that is not
-//     visible. Spaces and control characters in names become such escapes, because tools cut names
-//     at spaces.
+//   - Escapes such as \x20 in the name of a group are kept for invisible characters. Spaces and
+//     control characters in names become such escapes, because tools cut names at spaces.
 //   - Names of groups and devices in labels are valid JSON.
-//   - The first mount of a controller, or of version 2, counts. The C agent walks through all.
+//   - Only the first mount of a controller, or of version 2, is used. The C agent walks through
+//     all.
 //
 // Accounting:
 //

@@ -20,7 +20,7 @@ var pageSize, ownPID = os.Getpagesize(), os.Getpid()
 // A reader reads the files of processes into one buffer.
 type reader struct {
 	dir     directory // /proc
-	threads bool      // a file is that of the thread first, and then that of its process
+	threads bool      // try the file of the thread before that of its process
 	foreign bool      // the client is another user than the agent's
 	kept    keptFiles
 	path    []byte
@@ -37,7 +37,7 @@ const maxFile = 16 << 20
 
 const (
 	firstBuffer = 8 << 10
-	keptBuffer  = 1 << 20 // a longer buffer is given up again
+	keptBuffer  = 1 << 20 // longer buffers are released
 )
 
 // trim releases the buffer of a long file.
@@ -213,7 +213,7 @@ func (r *reader) hides() bool {
 		return r.hiding.yes
 	}
 	r.hiding.next = now.Add(hidesCheck)
-	r.hiding.yes = true // unless it is known not to
+	r.hiding.yes = true // unless the mounts say otherwise
 	if text, err := readLimited(r.dir.path+"/self/mounts", maxFile); err == nil {
 		r.hiding.yes = hidesProcesses(text)
 	}

@@ -12,8 +12,7 @@ import (
 )
 
 // A directory is /proc. It stays open so that the kernel need not look it up for each file below
-// it. The kernel decides by the reader, not by the opener, what it shows. Paths below it end with a
-// NUL.
+// it. The kernel checks the rights of the reader, not of the opener. Paths below it end with a NUL.
 type directory struct {
 	path   string
 	handle *handle // nil until it is open

@@ -57,8 +57,8 @@ func TestForgedGroup(t *testing.T) {
 	}
 }
 
-// TestNameAfterExec: a process that runs another program has its name, also if it was listed before
-// its values were asked for.
+// TestNameAfterExec checks that a process that executes another program gets its name, even if the
+// process was listed before.
 func TestNameAfterExec(t *testing.T) {
 	a := newAgent(t, nil)
 	cmd := exec.Command("sh", "-c", "read x; exec sleep 100")

@@ -17,7 +17,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdaproc"
 )
 
-// instances are the names of the processes of a tree.
+// instances returns the names of the processes of a tree.
 func (a directAgent) instances() (names []string) {
 	a.t.Helper()
 	list, err := a.Instances(a.t.Context(), self(), pdu.MakeInDom(pmdaproc.Domain, 9), pdu.NoInst, "")
@@ -30,7 +30,7 @@ func (a directAgent) instances() (names []string) {
 	return names
 }
 
-// TestNames: names and command lines of processes that want to be looked at.
+// TestNames checks unusual names and command lines.
 func TestNames(t *testing.T) {
 	long := strings.Repeat("x", 9000)
 	for _, c := range []struct{ cmdline, status, name, psargs string }{
@@ -93,8 +93,8 @@ func TestDirectories(t *testing.T) {
 	}
 }
 
-// TestOtherProgram: a process that has executed another program gets another name, and so does
-// another process with the same ID.
+// TestOtherProgram checks that a process that executed another program, or another process with the
+// same ID, gets a new name.
 func TestOtherProgram(t *testing.T) {
 	stat := func(comm, start string) string {
 		return "10 (" + comm + ") S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 " + start + " 1024 1 0\n"
@@ -111,7 +111,7 @@ func TestOtherProgram(t *testing.T) {
 		}
 	}
 	want("old")
-	files{"proc/10/cmdline": "sly\x00"}.writeTo(t, root) // which the kernel would tell of
+	files{"proc/10/cmdline": "sly\x00"}.writeTo(t, root) // the kernel would also change its comm
 	want("old")
 	files{"proc/10/cmdline": "new\x00", "proc/10/stat": stat("new", "5")}.writeTo(t, root)
 	want("new")
@@ -129,8 +129,8 @@ func TestOtherProgram(t *testing.T) {
 	}
 }
 
-// TestDamaged checks that truncated, changed and invalid files neither crash the agent nor give a
-// process numbers of another.
+// TestDamaged checks that damaged files neither crash the agent nor give a process the numbers of
+// another.
 func TestDamaged(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 4 {
@@ -185,7 +185,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// allNames are the names of all metrics of processes.
+// allNames returns the names of all metrics of processes.
 func allNames(t *testing.T, a directAgent) (all []string) {
 	for name := range a.Namespace().All() {
 		id, err := a.Namespace().Lookup(name)
@@ -205,7 +205,7 @@ func allNames(t *testing.T, a directAgent) (all []string) {
 	return all
 }
 
-// TestCutShort: what a file does not have is not what the file before it has.
+// TestCutShort checks that values missing in a file do not come from an earlier file.
 func TestCutShort(t *testing.T) {
 	tree := machine()
 	tree["proc/4000/stat"], tree["proc/4000/status"], tree["proc/4000/io"] = "4000 (x) S 1", "Name:\tx\nUid:\t5\t6", "rchar: 12"

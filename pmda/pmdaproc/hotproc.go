@@ -16,7 +16,7 @@ import (
 // A hotList is the list of the processes that match a condition. It is evaluated periodically.
 type hotList struct {
 	p       *proc
-	changed chan struct{} // has room for one: the condition or the interval is another
+	changed chan struct{} // buffered by one: the condition or the interval changed
 
 	mu         sync.Mutex
 	condition  condition // nil if there is none
@@ -25,7 +25,7 @@ type hotList struct {
 	last       evaluation
 
 	// Only the goroutine that evaluates uses the following fields.
-	loaded  bool // it has looked for the file
+	loaded  bool // the file was read, or is missing
 	sampler *sampler
 }
 
@@ -38,11 +38,11 @@ type evaluation struct {
 // A hotProcess is a process that has matched the condition.
 type hotProcess struct {
 	uid    int
-	inode  uint64 // of its directory, which another process with its PID has not
+	inode  uint64 // of its directory, to tell it from another process with its PID
 	values variables
 }
 
-// totals are the uses of the processors between two evaluations: 1 is a whole processor.
+// totals are the processor use between two evaluations, in processors.
 type totals struct{ idle, burn, transient, notBurn, other, percent float32 }
 
 // defaultInterval is the interval of evaluations unless a client changes it.
@@ -106,7 +106,7 @@ func (h *hotList) evaluate() {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.condition != nil { // nobody has switched it off meanwhile
+	if h.condition != nil { // not switched off meanwhile
 		h.last = e
 	}
 }

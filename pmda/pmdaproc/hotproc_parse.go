@@ -15,7 +15,7 @@ import (
 // Limits of the text of a condition.
 const (
 	maxCondition = 64 << 10 // bytes
-	maxDepth     = 200      // parentheses and negations in each other
+	maxDepth     = 200      // nested parentheses and negations
 )
 
 // parseCondition parses the text of a condition, which may follow the words "Version 1.0". It
@@ -234,7 +234,7 @@ func textOperandOf(t token) (textOperand, bool) {
 func compilePattern(source string) (*regexp.Regexp, error) {
 	var b strings.Builder
 	b.WriteString("(?s)")
-	start := true // of an alternative: only there is ^ an anchor, and a star means itself
+	start := true // of an alternative, where ^ is an anchor and a star is literal
 	for i := 0; i < len(source); i++ {
 		c := source[i]
 		wasStart := start

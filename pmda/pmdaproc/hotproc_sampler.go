@@ -11,16 +11,16 @@ import (
 // A sampler reads the variables of conditions for all processes.
 type sampler struct {
 	p       *proc
-	table   *table // of its own, read with the rights of the agent
+	table   *table // its own table, read with the rights of the agent
 	at      time.Time
 	idle    uint64         // clock ticks of all processors, as of at
 	samples map[pid]sample // as of at
-	next    map[pid]sample // used again
+	next    map[pid]sample // reused
 }
 
 // A sample has the counters of a process.
 type sample struct {
-	start                           uint64 // the process's, by which it is told from others with its ID
+	start                           uint64 // start time, to tell processes with the same ID apart
 	cpu, switches, io, blkio, delay uint64
 }
 

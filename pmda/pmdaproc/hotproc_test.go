@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// TestConditions: what the texts of conditions mean, by their normal forms.
+// TestConditions checks the normal forms of conditions.
 func TestConditions(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", " # nothing\n": "", "Version 1.0": "", "Version 1.0 true": "(true)", "false": "(false)",
@@ -41,7 +41,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// TestPatterns: patterns have the syntax of Emacs.
+// TestPatterns checks that patterns have the syntax of Emacs.
 func TestPatterns(t *testing.T) {
 	for _, c := range []struct {
 		pattern, text string
@@ -61,7 +61,8 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// FuzzCondition: the normal form of a condition without patterns is one with the same normal form.
+// FuzzCondition checks that the normal form of a condition without patterns parses to the same
+// normal form.
 func FuzzCondition(f *testing.F) {
 	f.Add(`Version 1.0 uid == 0 && (fname != "x" || ! 1 < gid)`)
 	f.Add(`fname ~ /a[b\(c\)/ # x`)
@@ -110,7 +111,7 @@ func hotTree(t *testing.T, root string, ticks, idle, io int) {
 	}
 }
 
-// TestEvaluation: what is known of processes after two evaluations.
+// TestEvaluation checks the values of processes after two evaluations.
 func TestEvaluation(t *testing.T) {
 	p := newProc(&Options{Root: t.TempDir(), PageSize: 4096})
 	p.add()
@@ -171,7 +172,8 @@ func hotValues(t *testing.T, p *proc, uid int, id pmda.ItemID) (n int, err error
 	return n, err
 }
 
-// TestHotproc: an agent with a configuration has the processes that it is about while it is served.
+// TestHotproc checks that an agent with a configuration lists the matching processes while it is
+// served.
 func TestHotproc(t *testing.T) {
 	conf := filepath.Join(t.TempDir(), "hotproc.conf")
 	if err := os.WriteFile(conf, []byte("#pmdahotproc\nVersion 1.0\n\nfname == \"idler\"\n"), 0o644); err != nil {
@@ -220,7 +222,7 @@ func TestHotproc(t *testing.T) {
 	}
 }
 
-// TestHotprocAccess: clients without credentials do not see which processes are hot.
+// TestHotprocAccess checks that clients without credentials do not see which processes are hot.
 func TestHotprocAccess(t *testing.T) {
 	p := newProc(&Options{Root: t.TempDir()})
 	p.add()

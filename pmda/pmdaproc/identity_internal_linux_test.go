@@ -9,8 +9,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// The real user of a thread stays the same while it has the rights of a client: or that client
-// might send it signals, and end the agent.
+// The real user of a thread stays the same while it has the rights of a client. Otherwise the
+// client could end the agent with a signal.
 func TestSwitchedKeepsRealUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root may switch")
@@ -47,8 +47,7 @@ func TestAllowsOnlyRoot(t *testing.T) {
 	}
 }
 
-// No thread switches for a client whose user or group is not known, nor where access is not
-// checked.
+// No thread switches for a client whose user or group is unknown, nor if access is not checked.
 func TestSwitchesForKnownAlone(t *testing.T) {
 	for _, c := range []struct {
 		uid, gid     int

@@ -7,13 +7,13 @@ import (
 )
 
 // keptFiles are files of processes that stay open for clients that read them repeatedly, because
-// opening and closing such a file takes as long as reading it. For a kept file the kernel checks
-// the reader at each read. Files that only some users may open are kept only for the agent's own
-// user. Files that show the memory that the process had when they were opened, such as environ, are
-// not kept, because the process may execute another program.
+// opening and closing such a file takes as long as reading it. The kernel checks the reader's
+// rights at each read of a kept file. Files that only some users may open are kept only for the
+// agent's own user. Files that show the memory that the process had when they were opened, such as
+// environ, are not kept, because the process may execute another program.
 type keptFiles struct {
-	limit int           // so many are open at most
-	open  *atomic.Int64 // so many are, of all tables
+	limit int           // maximum of open
+	open  *atomic.Int64 // number of open files of all tables
 
 	mu    sync.Mutex
 	files map[keptFile]file
@@ -32,8 +32,8 @@ func keptFileOf(id pid, kind int) keptFile { return keptFile(id)<<8 | keptFile(k
 type readingsOf struct{ last, before time.Time }
 
 const (
-	keptTime = time.Minute // so long files are kept that nobody reads
-	mostKept = 16 << 10    // each takes the kernel 5 KB
+	keptTime = time.Minute // how long unread files are kept
+	mostKept = 16 << 10    // each takes 5 KB in the kernel
 )
 
 // startReading starts a reading.
@@ -67,7 +67,8 @@ func (k *keptFiles) readAgain(id pid, kind int, buf []byte) (n int, ok bool) {
 	return n, true
 }
 
-// keep keeps a file open if files of this kind have been read recently. It reports whether it does.
+// keep keeps a file open if files of this kind have been read recently. It reports whether the file
+// is kept.
 func (k *keptFiles) keep(id pid, kind int, f file) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

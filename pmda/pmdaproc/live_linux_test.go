@@ -12,8 +12,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdaproc"
 )
 
-// TestRealTime: the policy and the priority of a process that the kernel schedules in real time are
-// its own (D1).
+// TestRealTime checks the policy and priority of a real-time process (D1).
 func TestRealTime(t *testing.T) {
 	pid, _ := startedAs(t, nil)
 	attr := &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 99}
@@ -28,8 +27,8 @@ func TestRealTime(t *testing.T) {
 	}
 }
 
-// TestBurner: a process that is busy is hot under the name that it has in proc, and is not when it
-// has ended.
+// TestBurner checks that a busy process is hot under its name in proc, and no longer after it has
+// ended.
 func TestBurner(t *testing.T) {
 	a := newAgent(t, &pmdaproc.Options{NoAccessChecks: true})
 	defer a.BeginServing(nil)()

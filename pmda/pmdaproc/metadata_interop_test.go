@@ -14,8 +14,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// TestInteropMetadata: the metrics are those of the C agent, with the same PMIDs, types, instance
-// domains, semantics and units.
+// TestInteropMetadata checks that the metrics, PMIDs, types, instance domains, semantics and units
+// are those of the C agent.
 func TestInteropMetadata(t *testing.T) {
 	pcptest.Need(t, "pmcd")
 	c, our := cAgent(t, ""), ourAgent(t, "/")
@@ -35,8 +35,8 @@ func TestInteropMetadata(t *testing.T) {
 	}
 }
 
-// TestInteropConditions: the C agent and ours take the same conditions for hotproc, and print them
-// in the same form.
+// TestInteropConditions checks that the C agent and ours accept the same conditions for hotproc,
+// and print them in the same form.
 func TestInteropConditions(t *testing.T) {
 	pcptest.Need(t, "pmcd")
 	if os.Geteuid() != 0 {

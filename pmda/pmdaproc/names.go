@@ -10,14 +10,14 @@ import (
 // A nameCache caches the names of users and groups.
 type nameCache struct {
 	mu     sync.Mutex
-	until  time.Time // they are forgotten then
+	until  time.Time // when they expire
 	users  map[uint32]string
 	groups map[uint32]string
 }
 
 const (
-	keptNames = 5 * time.Minute // so long names are known
-	maxNames  = 10000           // so many
+	keptNames = 5 * time.Minute // lifetime of names
+	maxNames  = 10000           // maximum number of names
 )
 
 // user returns the name of a user, empty if the user has no name.

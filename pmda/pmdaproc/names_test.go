@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestNameCache: names are looked up once, and again after some minutes.
+// TestNameCache checks that names are looked up once, and again after some minutes.
 func TestNameCache(t *testing.T) {
 	var c nameCache
 	asked := 0

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzParsers: no parser of a file of a process fails on any text, keeps anything of the text
-// before, or has more in its values than the text has.
+// FuzzParsers checks that no parser of a process file panics, keeps values of an earlier text, or
+// invents text.
 func FuzzParsers(f *testing.F) {
 	f.Add([]byte("1 (a) S (b) R 1 2 3 34816 -1 5 6 7 8 9 10 11 12 13 -20 5 1 0 99 2048 25 18446744073709551615 1 2 3\n"))
 	f.Add([]byte("Name:\tx\nUid:\t1\t2\t3\t4\nNSpid:\t1 \t 2\t\nVmRSS:\t  12 kB\nThreads:\t99999999999999999999\nCpus_allowed_list:\t0-1\nSigBlk:\t\n"))
@@ -66,8 +66,8 @@ func FuzzParsers(f *testing.F) {
 	})
 }
 
-// FuzzCleanArguments: nothing that controls a terminal stays in a command line, and what is clean
-// stays as it is.
+// FuzzCleanArguments checks that terminal controls are removed from a command line, and that clean
+// text is unchanged.
 func FuzzCleanArguments(f *testing.F) {
 	f.Add([]byte("a\x1b[31mb\x1b]0;x\x07c\xc2\x9bd"))
 	f.Add([]byte("\xc2\x1b[m\x9b"))
@@ -84,7 +84,7 @@ func FuzzCleanArguments(f *testing.F) {
 	})
 }
 
-// TestHidesProcesses: which mounts of /proc hide processes from other users.
+// TestHidesProcesses checks which mounts of /proc hide processes from other users.
 func TestHidesProcesses(t *testing.T) {
 	for options, want := range map[string]bool{"rw": false, "rw,hidepid=0": false, "rw,hidepid=off": false, "rw,hidepid=2,gid=5": true, "hidepid=invisible": true, "rw,hidepid=1": true} {
 		for _, device := range []string{"proc", ""} {
@@ -95,7 +95,7 @@ func TestHidesProcesses(t *testing.T) {
 	}
 }
 
-// TestTerminals: names of terminals by their device numbers.
+// TestTerminals checks names of terminals by device number.
 func TestTerminals(t *testing.T) {
 	n := ttyNames{drivers: parseDrivers([]byte("/dev/tty             /dev/tty        5       0 system:/dev/tty\npty_slave            /dev/pts      136 0-1048575 pty:slave\nserial /dev/ttyS 4 64-95 serial\nbad /dev/x y 1\nshort\n"))}
 	for device, want := range map[uint32]string{5 << 8: "tty", 136<<8 | 3: "pts/3", 136<<8 | 1<<20: "pts/256", 4<<8 | 64: "ttyS/64", 4095 << 8: "?"} {

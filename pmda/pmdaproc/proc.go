@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// Domain is the number of PCP's agent of processes.
+// Domain is the domain of PCP's process agent.
 const Domain pdu.Domain = 3
 
 // Options configure New. The zero value reads this machine. The fields may be changed until the
@@ -21,13 +21,13 @@ const Domain pdu.Domain = 3
 type Options struct {
 	// Root is the directory that has proc and sys in it. Empty means "/".
 	Root string
-	// Hertz is the number of the kernel's clock ticks in a second. 0 means 100.
+	// Hertz is the number of kernel clock ticks per second. 0 means 100.
 	Hertz int
 	// PageSize is the size of a memory page in bytes. 0 means that of this machine.
 	PageSize int
-	// Threads also lists threads, for clients without a setting. A client changes its setting with
-	// a store into proc.control.perclient.threads. Root and the agent's own user change the
-	// setting of all clients with a store into proc.control.all.threads.
+	// Threads also lists threads for clients without their own setting. A client changes its
+	// setting with a store into proc.control.perclient.threads. Root and the agent's own user
+	// change the setting of all clients with a store into proc.control.all.threads.
 	Threads bool
 	// Cgroup is the directory of a control group. Clients that have not named another group get
 	// only the processes of this group. Empty means no limit.
@@ -36,11 +36,11 @@ type Options struct {
 	// kernel shows to their user and group. Clients whose user and group are unknown see only
 	// totals.
 	NoAccessChecks bool
-	// AccessConfig is the name of a file with users that may see single processes although their
-	// user ID is unknown, such as users of other hosts that have logged in to the collector. PCP 7
-	// uses /etc/pcp/proc/access.conf. The line "allowed: joe, sue" names the users. They see what
-	// the agent sees; with the line "mapped: true" they see what the local users of the same names
-	// see. The file is read once, at the first request. It may be missing. Empty means no file.
+	// AccessConfig is the name of a file that lists users without a known user ID that may see
+	// processes, such as users of other hosts after a login to the collector. PCP 7 uses
+	// /etc/pcp/proc/access.conf. The line "allowed: joe, sue" names the users. They see what the
+	// agent sees; with the line "mapped: true" they see what the local users of the same names see.
+	// The file is read once, at the first request. It may be missing. Empty means no file.
 	AccessConfig string
 	// HotprocConfig is the name of the file with the condition for hotproc, such as
 	// /var/lib/pcp/pmdas/proc/hotproc.conf. The file may be missing. Empty means no file.
@@ -48,18 +48,18 @@ type Options struct {
 	// AccountingFile is the file of the kernel's process accounting. Empty means
 	// /var/log/account/pacct or /var/account/pacct.
 	AccountingFile string
-	// PrivateAccounting is a file that the agent lets the kernel write such records to, for
-	// example /var/lib/pcp/pmcd/pacct. It is used if root stores 1 into acct.control.enable_acct
-	// and the kernel writes no records. Empty means that the agent never switches process
-	// accounting on.
+	// PrivateAccounting is a file for accounting records that the agent may pass to the kernel,
+	// such as /var/lib/pcp/pmcd/pacct. It is used if root stores 1 into acct.control.enable_acct
+	// and the kernel does not already write records. Empty means that the agent never switches
+	// process accounting on.
 	PrivateAccounting string
-	// ContainerCgroup returns the name of the control group of a container, for clients that
-	// request the container. Nil means that no container is known.
+	// ContainerCgroup returns the name of a container's control group, for clients that request the
+	// container. Nil means that no container is known.
 	ContainerCgroup func(ctx context.Context, name string) (string, error)
 }
 
-// New returns an agent. It keeps o, which may be nil. The error is errors.ErrUnsupported on
-// systems other than Linux, unless Root is set.
+// New returns an agent. It keeps o, which may be nil. The agent is safe for concurrent use. The
+// error is errors.ErrUnsupported on systems other than Linux, unless Root is set.
 func New(o *Options) (*pmda.Agent, error) {
 	if o == nil {
 		o = new(Options)
@@ -113,7 +113,7 @@ type proc struct {
 	trees    cgroupTrees
 
 	processes *table // of all processes
-	hot       *table // of those that hotList has
+	hot       *table // of those in hotList
 	hotList   *hotList
 }
 

@@ -15,8 +15,8 @@ import (
 // A process is a process, or a thread in a list with threads.
 type process struct {
 	id     pdu.InstID
-	inode  uint64 // of its directory, another one when the ID is used again; 0 if not known
-	listed uint32 // the reading of the table that it was in last
+	inode  uint64 // of its directory; differs when the ID is reused; 0 if unknown
+	listed uint32 // last reading of the table that listed it
 	label  label
 	files  [fileKinds]content
 }
@@ -27,7 +27,7 @@ type content struct {
 	reading uint32
 	err     error
 	value   any    // a *T of the file's kind
-	parsed  uint64 // the hash of the text that value has, 0 if it has none
+	parsed  uint64 // hash of the text parsed into value, or 0
 }
 
 // textSeed differs in each run, so that an attacker cannot construct texts with the same hash.
@@ -48,7 +48,7 @@ func (c *content) isNew(text []byte) bool {
 // list is that of its client, and files are read again.
 type table struct {
 	p          *proc
-	hot        map[pid]*hotProcess // of a table of hot processes: which there are
+	hot        map[pid]*hotProcess // the hot processes, in a table of hot processes
 	group      *pmda.Group
 	indom      *pmda.InDom
 	prefix     string // of the metrics
@@ -58,9 +58,9 @@ type table struct {
 	n          uint32     // the number of the reading
 	view       *view      // of the reading
 	files      reader
-	found      []entry // by the last listing, used again
+	found      []entry // by the last listing, reused
 	tids       []entry
-	unlabelled uint32 // the number of the reading in which there were no labels of security modules
+	unlabelled uint32 // the reading that found no security labels
 	runq       runQueue
 	autogroups struct {
 		reading uint32
@@ -181,8 +181,8 @@ func (t *table) find(v *view) error {
 	return err
 }
 
-// keepGroup removes processes that are not in the control group of a view, because a file that a
-// client has named may be forged.
+// keepGroup removes processes that are not in the control group of a view, because a client may
+// name a forged file.
 func (t *table) keepGroup(v *view) error {
 	if v.membersErr != nil {
 		return v.membersErr
@@ -219,7 +219,7 @@ func (t *table) setList() {
 			p = &process{id: e.id, inode: e.inode}
 			t.known[e.id] = p
 		}
-		if p.listed != t.n { // or a file lists it twice
+		if p.listed != t.n { // a file may list it twice
 			p.listed = t.n
 			t.list = append(t.list, p)
 		}

@@ -42,7 +42,7 @@ func cgroupProcesses(to []entry, dir string, threads bool) []entry {
 // is read before a table is locked.
 type groupReads struct {
 	list  func(v *view) []entry         // lists the processes of the group of a view
-	calls hanging.Calls[int, groupRead] // by the user whose rights they have
+	calls hanging.Calls[int, groupRead] // by the user whose rights they use
 }
 
 // A groupRead identifies a reading.
@@ -56,9 +56,9 @@ const unknownUser = -1
 func (p *proc) groupMembers(ctx context.Context, v *view) ([]entry, error) {
 	uid := v.uid
 	if !v.access && !v.switches {
-		uid = unknownUser // and not root, whose number it has
+		uid = unknownUser // since the zero uid is root's
 	}
-	seen := *v // which may change when the wait is over
+	seen := *v // v may change after the wait
 	return hanging.Do(ctx, &p.groups.calls, uid, groupRead{v.container, v.cgroup}, func() (members []entry) {
 		v := &seen
 		if v.switches { // without the rights of the client it sees no group
@@ -110,7 +110,7 @@ func (p *proc) cgroupDirectories(name string) (dirs []string) {
 
 // readLimited reads a file of at most limit bytes.
 func readLimited(path string, limit int64) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // clients name it: it may be a pipe
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // O_NONBLOCK: a client's file may be a pipe
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/hanging"
 )
 
-// nprocs is the number of processes that a client gets.
+// nprocs returns the number of processes that a client gets.
 func nprocs(t *testing.T, p *proc, c *pmda.Client) (int, error) {
 	var w pdu.ResultWriter
 	if err := p.Fetch(t.Context(), &pmda.Request{Client: c}, []pdu.PMID{pdu.MakePMID(Domain, 8, 99)}, &w); err != nil {
@@ -33,8 +33,8 @@ func nprocs(t *testing.T, p *proc, c *pmda.Client) (int, error) {
 	return 0, errors.New("no set")
 }
 
-// TestHangingGroup: a control group on a file system that does not answer keeps no other client
-// waiting, and the one that has named it not for long.
+// TestHangingGroup checks that a control group on a file system that does not reply delays no other
+// client, and its own client only briefly.
 func TestHangingGroup(t *testing.T) {
 	root := t.TempDir()
 	for _, dir := range []string{"proc/10", "proc/11"} {
@@ -91,7 +91,7 @@ func TestHangingGroup(t *testing.T) {
 		if n := p.groups.calls.Len(); n != hanging.Most {
 			t.Errorf("%d groups hang", n)
 		}
-		await(client("/fine"), 0, pdu.ErrAgain) // the user has too many that hang
+		await(client("/fine"), 0, pdu.ErrAgain) // too many calls of the user hang
 		close(answer)
 		synctest.Wait()
 		await(stuck, 2, nil)

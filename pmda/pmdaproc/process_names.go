@@ -15,8 +15,8 @@ type label struct {
 	name   string // of the instance
 	psargs string // the command line
 
-	comm  string // the kernel's name of the process then, and when it was started: with others
-	start uint64 // it has another command line
+	comm  string // the kernel's name and the start time when it was read:
+	start uint64 // if they differ, it is stale
 }
 
 // pidDigits is the minimum number of digits at the start of a name.

@@ -46,7 +46,7 @@ func (a directAgent) one(name string, id pdu.InstID) string {
 	return strings.Trim(v[id].String(), `"`)
 }
 
-// startedAs starts a process that sleeps, and returns its ID and what ends it.
+// startedAs starts a sleeping process, and returns its ID and the command to end it.
 func startedAs(t *testing.T, attributes *syscall.SysProcAttr) (pid pdu.InstID, c *exec.Cmd) {
 	t.Helper()
 	c = exec.Command("sleep", "1000")
@@ -80,8 +80,8 @@ func statFields(t testing.TB, pid pdu.InstID) []string {
 	return append([]string{"", "", ""}, strings.Fields(rest)...)
 }
 
-// TestKernelValues: values are the fields that the kernel means: not the next ones (D1), and the
-// group is no user (D2).
+// TestKernelValues checks that values come from the right fields (D1), and that groups are not
+// users (D2).
 func TestKernelValues(t *testing.T) {
 	attributes := &syscall.SysProcAttr{}
 	gid := os.Getgid()
@@ -95,11 +95,10 @@ func TestKernelValues(t *testing.T) {
 	}
 	a := newAgent(t, nil)
 	a.awaitState(pid, "S")
-	pcptest.Retry(t, func() (wrong string) { return a.differences(pid, gid) }) // memory may be taken from it meanwhile
+	pcptest.Retry(t, func() (wrong string) { return a.differences(pid, gid) }) // its memory may be reclaimed meanwhile
 }
 
-// differences are the values of a process that started with nice 19 that are others than those of
-// the kernel.
+// differences returns the values of a process with nice 19 that differ from the kernel's.
 func (a directAgent) differences(pid pdu.InstID, gid int) (wrong string) {
 	t := a.t
 	t.Helper()
@@ -132,7 +131,7 @@ func (a directAgent) differences(pid pdu.InstID, gid int) (wrong string) {
 	return wrong
 }
 
-// TestStates: processes that were stopped or have ended, and that each process is in one state.
+// TestStates checks stopped and ended processes, and that each process is in one state.
 func TestStates(t *testing.T) {
 	a := newAgent(t, nil)
 	stopped, c := startedAs(t, nil)
@@ -145,7 +144,7 @@ func TestStates(t *testing.T) {
 	}
 	a.awaitState(stopped, "T")
 	a.awaitState(ended, "Z")
-	late := newAgent(t, nil) // which sees it dead at first
+	late := newAgent(t, nil) // it first sees the process dead
 	for name, want := range map[string]string{"psinfo.psargs": "(sleep)", "psinfo.cmd": "sleep", "psinfo.exe": "", "psinfo.cwd": "", "smaps.rss": "", "memory.vmsize": "0", "memory.maps": "", "psinfo.environ": ""} {
 		if got := late.one("proc."+name, ended); got != want {
 			t.Errorf("%s of a process that has ended is %q, want %q", name, got, want)
@@ -180,8 +179,8 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestFreshValues: a file that is fetched alone is read each time (D4), what its lines do not have
-// any more is 0 (D16), and names need no file after the first time.
+// TestFreshValues checks that a file that is fetched alone is read each time (D4), that values of
+// missing lines are 0 (D16), and that names are read only once.
 func TestFreshValues(t *testing.T) {
 	tree := machine()
 	root := tree.write(t)
@@ -214,7 +213,7 @@ func TestFreshValues(t *testing.T) {
 }
 
 // TestUnchangedFiles checks that a file is parsed again only when its text changes, and that
-// malformed text has no values at each read.
+// malformed text never has values.
 func TestUnchangedFiles(t *testing.T) {
 	root := machine().write(t)
 	a := newAgent(t, &pmdaproc.Options{Root: root})
@@ -267,7 +266,7 @@ func TestOwnAddresses(t *testing.T) {
 	}
 }
 
-// TestNameThatLooksLikeStat: a name with a parenthesis, a state and a line's end in it is a name.
+// TestNameThatLooksLikeStat checks a name that contains a parenthesis, a state and a newline.
 func TestNameThatLooksLikeStat(t *testing.T) {
 	tree := maps.Clone(machine())
 	const name = "a) S 1 (\nb) R"
@@ -308,8 +307,8 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// TestClientSettings: what a client sets is for it alone: a group can be replaced, threads are more
-// than processes, and a container can be left.
+// TestClientSettings checks that settings affect only their client: it can replace its group, list
+// threads, and leave a container.
 func TestClientSettings(t *testing.T) {
 	a := newAgent(t, nil)
 	mine, other := self(), self()

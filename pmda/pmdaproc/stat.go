@@ -84,7 +84,7 @@ func cutSigned(line []byte) (v uint64, rest []byte) {
 		at++
 	}
 	if at-from < 19 && (at == len(line) || line[at] == ' ') {
-		return v, line[at:] // as are most
+		return v, line[at:] // as most numbers are not negative
 	}
 	for at < len(line) && line[at] != ' ' {
 		at++
@@ -152,7 +152,7 @@ func (p *proc) addStatTexts() {
 // environ returns the environment of a process, empty if it cannot be read. It is valid until the
 // next file is read.
 func (t *table) environ(p *process) string {
-	text, err := t.files.readOnce(p.id, "environ") // which fills the buffer if it can
+	text, err := t.files.readOnce(p.id, "environ") // readOnce may fill the buffer
 	if err != nil || len(text) == 0 {
 		return ""
 	}
@@ -165,8 +165,8 @@ func (t *table) environ(p *process) string {
 	return borrowed(text)
 }
 
-// borrowed returns a text as a string that is valid until the next file is read. The reply gets a
-// copy before that. A second copy would only be garbage.
+// borrowed returns a text as a string that is valid until the next file is read. The reply copies
+// it before that.
 func borrowed(text []byte) string { return unsafe.String(unsafe.SliceData(text), len(text)) }
 
 var wchanKind = &kind[string]{wchanFile, statKind.clusters, func(t *table, p *process, to *string) error {

@@ -9,7 +9,7 @@ import (
 
 // A status is the contents of the file status of a process.
 type status struct {
-	uids, gids [4]uint32 // real, effective, saved, of file systems
+	uids, gids [4]uint32 // real, effective, saved, file system
 	n          [statusNumbers]uint64
 	texts      [statusTexts]string
 	has        [statusLines]bool // which lines there are

@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// process is the directory of a process with a number in each place that is no other one's.
+// process returns the directory of a process. All numbers in it differ.
 func process(id int, comm, state string, status ...string) files {
 	n := 1000 * id
 	next := func() int { n++; return n }
@@ -54,7 +54,7 @@ func process(id int, comm, state string, status ...string) files {
 	}
 }
 
-// machine is a tree with some processes.
+// machine returns a tree with some processes.
 func machine() files {
 	tree := files{
 		"proc/sys/kernel/sched_autogroup_enabled": "1\n",
@@ -67,12 +67,12 @@ func machine() files {
 	maps.Copy(tree, process(4000, "stopped", "T"))
 	maps.Copy(tree, process(50000, "idle", "I"))
 	maps.Copy(tree, process(1234567, "late", "Z"))
-	tree["proc/300/cmdline"] = "" // as of a thread of the kernel
+	tree["proc/300/cmdline"] = "" // like a kernel thread
 	tree["proc/4000/cgroup"] = "4:cpuset:/docker-" + strings.Repeat("ab", 32) + ".scope\n"
 	return tree
 }
 
-// mended are metrics that the C agent has wrong values of, and why.
+// mended maps metrics with wrong values in the C agent to the reason.
 var mended = map[string]string{
 	"proc.psinfo.priority":             "D1: the next field",
 	"proc.psinfo.rt_priority":          "D1: the next field",
@@ -86,7 +86,7 @@ var mended = map[string]string{
 	"proc.psinfo.ngid":                 "D3: the index of a text",
 }
 
-// TestInteropTree: the values of a tree without harm are those that the C agent has.
+// TestInteropTree compares the values of a valid tree with the C agent.
 func TestInteropTree(t *testing.T) {
 	pcptest.Need(t, "pmcd")
 	root := machine().write(t)

@@ -26,7 +26,7 @@ type ttyDriver struct {
 	path     string // without /dev/
 	major    uint32
 	from, to uint32 // the minor numbers
-	single   bool   // there is one, and the path is that of the terminal
+	single   bool   // only one terminal, named path
 }
 
 // maxTTYs is the maximum number of cached names.

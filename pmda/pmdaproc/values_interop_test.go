@@ -22,7 +22,7 @@ import (
 
 var manyProcesses = flag.Int("processes", 40, "how many processes TestInteropValues compares: 500 are many")
 
-// sleepers starts processes that do nothing, of the user of the test and of another one.
+// sleepers starts idle processes of the test's user and of another one.
 func sleepers(t testing.TB, n int) (pids []int) {
 	t.Helper()
 	for i := range n {
@@ -37,7 +37,7 @@ func sleepers(t testing.TB, n int) (pids []int) {
 		pids = append(pids, c.Process.Pid)
 		t.Cleanup(func() { c.Process.Kill(); c.Wait() })
 	}
-	// A process that is asleep changes no more.
+	// A sleeping process no longer changes.
 	for _, pid := range pids {
 		for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 			text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -52,7 +52,7 @@ func sleepers(t testing.TB, n int) (pids []int) {
 	return pids
 }
 
-// of are the values of some processes, by these.
+// of returns the values of some processes by PID.
 func of(pids []int, lines string) map[string]string {
 	all := map[string]string{}
 	for line := range strings.Lines(lines) {
@@ -65,7 +65,7 @@ func of(pids []int, lines string) map[string]string {
 	return all
 }
 
-// TestInteropValues: the values of processes of this machine are those of the C agent.
+// TestInteropValues compares the values of processes of this machine with the C agent.
 func TestInteropValues(t *testing.T) {
 	pcptest.Need(t, "pmcd", "sleep")
 	c, our := cAgent(t, ""), ourAgent(t, "/")
@@ -95,7 +95,7 @@ func TestInteropValues(t *testing.T) {
 var restricted = []string{"proc.psinfo.pid", "proc.id.uid", "proc.psinfo.psargs", "proc.io.rchar", "proc.fd.count", "proc.smaps.rss", "proc.memory.maps", "proc.psinfo.environ", "proc.psinfo.exe", "proc.psinfo.cwd",
 	"proc.psinfo.start_stack", "proc.psinfo.wchan_s"}
 
-// TestInteropOtherUser: another user than root sees of processes what the C agent shows to that.
+// TestInteropOtherUser checks that a user other than root sees what the C agent shows to that user.
 func TestInteropOtherUser(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo", "sleep")
 	if os.Geteuid() != 0 {
@@ -121,7 +121,7 @@ func TestInteropOtherUser(t *testing.T) {
 				metric = name
 			}
 			if slices.ContainsFunc(pids, func(pid int) bool { return strings.Contains(line, fmt.Sprintf("[%d or ", pid)) }) || strings.HasPrefix(line, "Error") || strings.HasPrefix(line, "No value") {
-				if metric == "proc.smaps.rss" { // which the kernel changes when memory is short
+				if metric == "proc.smaps.rss" { // the kernel changes it when memory is short
 					line, _, _ = strings.Cut(line, " value ")
 				}
 				all = append(all, metric+strings.TrimRight(line, "\n"))
@@ -138,7 +138,7 @@ func TestInteropOtherUser(t *testing.T) {
 	}
 }
 
-// open lets all users use a socket.
+// open makes a socket accessible to all users.
 func open(t *testing.T, socket string) {
 	t.Helper()
 	for dir := socket; dir != "/" && dir != "/tmp"; dir = dir[:max(1, strings.LastIndexByte(dir, '/'))] {
