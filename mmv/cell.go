@@ -143,8 +143,8 @@ func (c *cell) set(word uint64) {
 	}
 }
 
-// override stores a word that was set in an old slot. What has been added to the old word before it
-// was set is not to be added to the current one.
+// override stores in the current slot a word that was set in an old slot. The new base keeps carry
+// from adding what was added to the old slot before.
 func (c *cell) override(old *slot, word uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -173,10 +173,10 @@ func (c *cell) carry(old *slot) {
 	old.base = now
 }
 
-// settle is for readers. It carries additions to an old slot that happened during the move, because
-// the goroutine that made them may carry them later. A cell that can be set, such as a gauge, is
-// not settled: the difference of its old word need not be an addition, and the goroutine that set
-// it stores the value in the current slot.
+// settle carries additions that were made to an old slot during the move, so that readers of the
+// new slot see them at once: the goroutine that made them may carry them much later. A cell that
+// can be set, such as a gauge, is not settled: the difference of its old word need not be an
+// addition, and the goroutine that set it stores the value in the current slot.
 func (c *cell) settle(old *slot) {
 	if c.metric.adds {
 		c.carry(old)
@@ -213,8 +213,9 @@ func (c *cell) word() uint64 {
 	return 0
 }
 
-// setText stores a text of up to maxString bytes: in the one of two strings that is not the value,
-// which it is then made by one store. A reader sees the old text or the new one. cell.mu is held.
+// setText stores a text of up to maxString bytes. Of the slot's two strings it writes the one that
+// is not the value, and then makes that the value by a single store. A reader sees the old text or
+// the new one. cell.mu is held.
 func (s *slot) setText(text string) {
 	var b [stringLen]byte
 	copy(b[:maxString], text)

@@ -2,8 +2,8 @@ package mmv
 
 import "math"
 
-// bits is f as the word of a value of type t: the nearest number that the type has. Integers are
-// cut towards 0; a NaN is 0 as an integer.
+// bits is f as the word of a value of type t. For an integer type, f is cut towards 0 and limited
+// to the range of the type, and a NaN is 0.
 func (t valueType) bits(f float64) uint64 {
 	switch t {
 	case typeDouble:

@@ -16,9 +16,9 @@
 //		log.Fatal(http.ListenAndServe("localhost:8080", nil))
 //	}
 //
-// A [Registry] holds the metrics. Each registration returns a handle. Setting a value through a
-// handle is an atomic store to memory: any goroutine may do it, without a lock, a system call or
-// an allocation. PCP calls this metric mmv.shop.orders.
+// A [Registry] holds the metrics. Each registration returns a handle, which any goroutine may use.
+// A handle of numbers updates memory atomically, without a lock, a system call or an allocation.
+// Each Timer and each Text has a lock. PCP calls this metric mmv.shop.orders.
 //
 // # Try it without PCP
 //
@@ -52,7 +52,7 @@
 // [Metric] has the text, the units and the labels of a metric; all its fields are optional. Units
 // are constants of package [github.com/pcp-go/pcp/pdu], such as pdu.UnitCount, pdu.TimeMSec and
 // pdu.SpaceByte. Metrics can be registered at any time. The zero value of a handle belongs to no
-// metric and ignores updates.
+// metric, and is safe to update.
 //
 // PMIDs and the numbers of domains and instances are computed from names, so that they are the
 // same after every restart. The fields Cluster, Item, Serial and ID set them explicitly.
@@ -120,9 +120,10 @@
 // /etc/pcp.conf says otherwise. The directory must exist and the program must be allowed to write
 // to it. Where PCP is installed, members of the group pcp are.
 //
-// A file that cannot be written does not stop the program, for example because the disk is full or
-// the directory is missing. The values stay in memory and the registry tries again every second.
-// No update is lost when a file grows or is replaced. [Registry.Close] removes the file.
+// If the file cannot be written, for example because the disk is full or the directory is missing,
+// the program goes on. The values stay in memory and the registry tries again every second. No
+// update is lost when a file grows or is replaced. [Registry.Close] removes the file, unless
+// Registry.Process lets it outlive the program.
 //
 // This is a collector in the program, with packages [github.com/pcp-go/pcp/pmda/pmdammv] and
 // [github.com/pcp-go/pcp/pmda/collector]. "pminfo -h localhost" then shows the metrics, without a
@@ -144,14 +145,14 @@
 // registered twice or is not a valid name of PCP is an error of [Registry.Err] and
 // [Registry.Publish], with the place in the program:
 //
-//	main.go:24: metric "stock": already registered at main.go:21
+//	mmv: /src/shop/main.go:24: metric "stock": already registered at /src/shop/main.go:21
 //
 // Such a metric is not exported. Registry.Logger logs the same errors.
 //
 // # Testing
 //
 // Keep the registry and the handles in a struct, so that each test has its own. A test checks
-// Registry.Err and the Value method of the handles. [Read] returns all values as an agent sees
+// Registry.Err and the Value method of the handles. A [Snapshot] has all values as an agent sees
 // them, under the names used at registration:
 //
 //	f, err := mmv.Read(s.metrics.Source())
@@ -174,8 +175,8 @@
 //   - The program and the agent must use the same directory. Set PCP_TMP_DIR for both or for
 //     neither.
 //   - "go run ./examples/mmvdump FILE" prints what a file contains.
-//   - An agent does not serve the file of a process that has ended, unless Registry.Process is
-//     [ProcessOff].
+//   - An agent does not serve the file of a process that has ended, unless Registry.Process says
+//     otherwise.
 //   - Two programs with the same Name write the same file, and the later one replaces it. Use
 //     different names.
 //   - A Name with a dash, such as "my-app", is not valid in PCP. Nothing of it is served. Use
@@ -203,9 +204,9 @@
 //
 // # Programs
 //
-// In the directory examples, httpmetrics is a middleware that counts and times the requests of a
-// web server by route. acme is the factory of PCP's guide for programmers. mmvdump prints MMV
-// files.
+// In the directory examples, httpmetrics is a web server with a middleware that counts and times
+// its requests by route. acme is the example of PCP's guide for programmers, a factory. mmvdump
+// prints MMV files.
 //
 // # Reading files
 //
@@ -219,9 +220,9 @@
 //	defer f.Close()
 //	s, err := f.Snapshot(time.Now())
 //
-// An agent that reads repeatedly uses a [Reader]. It reads the values of many metrics at once and
-// reuses its memory. Files are read with pread and never mapped into memory, so a file that
-// shrinks causes an error and not a signal.
+// An agent that reads repeatedly uses a [Reader]. It needs few system calls for many values and
+// reuses its memory. Files are read with pread and never mapped into memory, so a file that shrinks
+// causes an error and not a signal.
 //
 // # Names in the C library
 //

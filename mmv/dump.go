@@ -9,10 +9,11 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Dump writes the contents of an MMV file in the format of PCP's mmvdump. It also shows a file
-// that Read refuses, each section up to its first flaw. path is the file's name in the output.
-// Intervals in progress count up to now. good is false if there is a flaw: mmvdump then exits
-// with 1. Dump returns errors of w and src, and an error if src has more than 256 MiB.
+// Dump writes the contents of an MMV file in the format of PCP's mmvdump. It also shows a file that
+// Read refuses, each section up to its first flaw. path is the file's name in the output. Intervals
+// in progress count up to now. good is false if mmvdump would exit with 1, as it does at all flaws
+// except invalid values and empty sections. Dump returns errors of w and src, and an error if src
+// has more than 256 MiB.
 func Dump(w io.Writer, path string, src Source, now time.Time) (good bool, err error) {
 	size := src.Size()
 	if size > maxFile {
@@ -52,8 +53,8 @@ func (d *dumper) fits(offset, n uint64) bool {
 func (d *dumper) uint32(offset uint64) uint32 { return native.Uint32(d.b[offset:]) }
 func (d *dumper) uint64(offset uint64) uint64 { return native.Uint64(d.b[offset:]) }
 
-// text is what C's printf prints of a string that begins at an offset: all up to a NUL, which
-// follows the file too.
+// text is what C's printf prints of a string that begins at an offset: all up to the first NUL or
+// the end of the file.
 func (d *dumper) text(offset uint64) []byte {
 	if offset > uint64(len(d.b)) {
 		return nil
@@ -284,9 +285,9 @@ func semName(s uint32) string {
 
 func (d *dumper) strings(toc int, offset uint64, n int) bool {
 	for i := range n {
-		// mmvdump looks whether a string is inside of the file at the offset that a value would
-		// have, and then prints what there is: nothing after the file's end, up to the end of its
-		// last page.
+		// mmvdump does not check the string's own offset, but the one that value number i would
+		// have. So it also prints strings after the end of the file, as empty ones, up to the end
+		// of its last page.
 		off := offset + uint64(i)*stringLen
 		if !d.fits(offset+uint64(i)*valueLen, stringLen) || off >= uint64(len(d.b)+mappedPage-1)&^(mappedPage-1) {
 			return d.bad("Bad file size: toc[%d] string[%d]\n", toc, i)

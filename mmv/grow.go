@@ -75,8 +75,8 @@ func (r *Registry) generation() uint64 {
 	return r.last
 }
 
-// build returns an image with all records, in memory of alloc, which no value is in yet. An exact
-// one has no spare room.
+// build returns an image with all records, in memory from alloc. The caller moves the values to it.
+// An exact image has no spare room.
 func (r *Registry) build(exact bool, alloc func(size int) ([]uint64, error)) (*image, []placement, error) {
 	v := r.fileVersion()
 	n := r.need(nil, v)

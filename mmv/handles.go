@@ -31,7 +31,8 @@ func (c *Counter) Add(n uint64) {
 	}
 }
 
-// Value returns the sum of all additions, as far as the metric's type can hold it.
+// Value returns the sum of all additions as the metric's type holds it: a smaller integer type
+// wraps.
 func (c *Counter) Value() uint64 { return uint64(c.typ.int(c.word())) }
 
 // A FloatCounter is a Counter of fractions, such as seconds. The metric has type pdu.TypeDouble
@@ -77,8 +78,8 @@ func (g *Gauge) Dec() { g.Add(-1) }
 func (g *Gauge) Value() int64 { return g.typ.int(g.word()) }
 
 // A FloatGauge is a Gauge of fractions. The metric has type pdu.TypeDouble unless the Metric says
-// otherwise. With an integer type, Set stores the nearest number of the type, truncated toward 0;
-// Add adds the integer part and wraps.
+// otherwise. With an integer type, Set truncates toward 0 and limits the number to the range of the
+// type; Add adds the integer part and wraps.
 type FloatGauge struct{ cell }
 
 // Set sets the value to f.

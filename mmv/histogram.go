@@ -24,8 +24,8 @@ import (
 //	NAME.p50 …    quantiles, estimated from the buckets. pdu.SemInstant
 //
 // Quantiles cover all observations since the program started. They never exceed the last bound, so
-// bounds should go beyond the expected values. Quantiles are computed when values are read, as by
-// Registry.OnRead.
+// bounds should go beyond the expected values. Their metrics are updated when the functions of
+// Registry.OnRead are called.
 //
 // The rate of NAME.sum divided by the rate of NAME.count is the current mean.
 //
@@ -211,7 +211,8 @@ func (h *Histogram) Observe(f float64) {
 		return
 	}
 	bucket := &h.buckets[h.bucket(f)]
-	// All that is looked up comes before the first addition, since processors let nothing pass one.
+	// All lookups come before the first addition: processors start no load before an atomic
+	// addition is over.
 	b, n, s := bucket.slot.Load(), h.count.slot.Load(), h.sum.slot.Load()
 	inBucket, inAll, sum := &b.record[0], &n.record[0], &s.record[0]
 	old := atomic.LoadUint64(sum)
@@ -268,10 +269,10 @@ func (h *Histogram) Count() uint64 { return h.count.word() }
 // Sum is the sum of all observations.
 func (h *Histogram) Sum() float64 { return typeDouble.float(h.sum.word()) }
 
-// Quantile estimates the value that a part q of all observations, between 0 and 1, does not exceed:
-// as if those in a bucket were spread evenly over it. Below the first bound they are taken to be
-// between it and 0, or at it if it is negative; above the last bound, at it. Without observations
-// it is 0.
+// Quantile estimates the value that a fraction q of all observations does not exceed: 0.5 is for
+// the median. It takes observations to be spread evenly over their bucket. The first bucket begins
+// at 0, or at its bound if that is negative. Observations above the last bound count as the last
+// bound. Without observations the result is 0.
 func (h *Histogram) Quantile(q float64) float64 {
 	var counts bucketCounts
 	return quantile(h.bounds, h.countBuckets(&counts), q)

@@ -11,9 +11,9 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// An image is the memory of an MMV file: of a published one, or of the heap. It has room for more
-// records than it holds, so that most additions are made in place. place appends the additions of
-// a registry: everything to a new image, and the missing parts to the current one.
+// An image is an MMV file in memory: a mapped file, or memory of the heap. It has room for more
+// records than it holds, so that most additions are made in place. place appends the additions of a
+// registry: everything to a new image, and the missing parts to the current one.
 type image struct {
 	// mu is locked for changes of anything except values. Readers in this process read-lock it.
 	mu       sync.RWMutex
@@ -343,8 +343,8 @@ func (im *image) placeLabel(l label) {
 	copy(im.bytes[off+labelJSON:off+labelLen-1], l.json)
 }
 
-// show makes the placed records visible: those that others refer to first, so that readers find all
-// that they come upon.
+// show makes the placed records visible: metrics last, so that a reader that finds a metric finds
+// its values, its domain and its texts, too.
 func (im *image) show() {
 	for _, k := range [...]sectionKind{sectionStrings, sectionInstances, sectionValues, sectionLabels,
 		sectionInDoms, sectionMetrics} {
@@ -360,14 +360,15 @@ func (im *image) show() {
 	}
 }
 
-// setGeneration makes the image valid, or as other than it was.
+// setGeneration makes a new image valid, or tells readers of an old one that it has changed.
 func (im *image) setGeneration(g uint64) {
 	atomic.StoreUint64(&im.words[headerGeneration1/8], g)
 	atomic.StoreUint64(&im.words[headerGeneration2/8], g)
 	runtime.KeepAlive(im)
 }
 
-// ReadAt reads the memory for readers in this process, value by value in one piece.
+// ReadAt reads the memory for readers in this process. It loads each word atomically, so that no
+// number is half old and half new.
 func (im *image) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, fmt.Errorf("mmv: offset %d is negative", off)

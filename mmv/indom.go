@@ -123,7 +123,8 @@ func (d *InDom) Add(instances ...Instance) {
 	r.grow()
 }
 
-// add returns the instance with a name, which is to have a number unless id is nil.
+// add returns the instance with a name, and adds it if it is new. It adds an error if the instance
+// cannot have the number *id. With a nil id, any number will do.
 func (d *InDom) add(where uintptr, name string, id *pdu.InstID) *instance {
 	if id == nil {
 		return d.instance(where, name, autoID)

@@ -25,8 +25,8 @@ func (r *Registry) sweep() {
 }
 
 // clash looks whether a file in the directory has a metric with the PMID of one of ours. Agents
-// would return the value of one for the other. Several programs may have the same metrics on
-// purpose, which have instances of each of them.
+// would return the value of one for the other. With NoPrefix, several programs may share a metric
+// on purpose: it then has the instances of all of them.
 func (r *Registry) clash() error {
 	entries, err := os.ReadDir(r.file.dir)
 	if err != nil {

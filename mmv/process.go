@@ -5,9 +5,8 @@ package mmv
 type ProcessCheck int
 
 const (
-	// ProcessAuto has agents check if they see the process under its own process id. On Linux
-	// this holds in the PID name space of the host, which the number in /proc/self/ns/pid
-	// distinguishes from those of containers. In containers agents do not check. If /proc hides
+	// ProcessAuto is ProcessOff in a container whose process ids are not those of the host, since
+	// agents outside could not find the process. Elsewhere it is ProcessOn. If /proc hides
 	// processes from other users (hidepid), agents take them for dead: use ProcessOff.
 	ProcessAuto ProcessCheck = iota
 

@@ -25,7 +25,7 @@ type publication struct {
 	retry  time.Time   // no new file is tried before
 	timer  *time.Timer
 
-	// mapped is how many files are mapped: those that were replaced are until the next garbage
+	// mapped is how many files are mapped. A replaced file stays mapped until the next garbage
 	// collection.
 	mapped *atomic.Int64
 
@@ -63,6 +63,8 @@ func defaultDir() (string, error) {
 // The error is the current result of Err. The program can ignore it: values that cannot be written
 // to a file stay in memory. The registry tries to write the file again every second. Calling
 // Publish again tries at once. A system without memory-mapped files returns errors.ErrUnsupported.
+// If /etc/pcp.conf exists but cannot be read, Publish adds that error, and no file is tried until
+// it is called again.
 //
 // Err also reports a metric with the same PMID in another file of the directory.
 //
@@ -74,10 +76,10 @@ func defaultDir() (string, error) {
 // While a file is published, the functions of OnRead are called every second. The registry stays
 // in memory until Close, even without references.
 //
-// Memory of the file is allocated before it is used, so a full disk causes an error and not a
+// Disk space for the file is allocated before it is used, so a full disk causes an error and not a
 // signal. This does not hold on file systems that allocate when a file is overwritten, such as
-// btrfs and ZFS. Updates wait for memory but not for the file system. Registrations, With of a new
-// instance, Remove, Source and Err may wait for it.
+// btrfs and ZFS. Updates only store to memory. Registrations, With of a new instance, Remove,
+// Source and Err may wait for the file system.
 //
 // Publish is the counterpart of mmv_stats_start(3).
 func (r *Registry) Publish(dir string) error {
@@ -119,7 +121,8 @@ func (r *Registry) Publish(dir string) error {
 // The file is removed if agents serve it only while the process lives: see Registry.Process.
 // Otherwise it stays, with its last values, until a file of the same name replaces it.
 //
-// Close must not be called by a function of OnRead. It is the counterpart of mmv_stats_stop(3).
+// The error says why the file could not be removed. Close must not be called by a function of
+// OnRead. It is the counterpart of mmv_stats_stop(3).
 func (r *Registry) Close() error {
 	r.mu.Lock()
 	err := r.unpublish()
@@ -130,7 +133,7 @@ func (r *Registry) Close() error {
 	return err
 }
 
-// unpublish moves all values to the heap and removes the file.
+// unpublish moves all values to the heap, and removes the file if agents check the process.
 func (r *Registry) unpublish() error {
 	f := &r.file
 	if f.dir == "" {
@@ -172,10 +175,11 @@ func (r *Registry) putHeader(im *image) {
 	im.put32(headerCluster, uint32(r.Cluster))
 }
 
-// replaceFile makes a new image in a new file, moves all values there and gives it the name. If it
-// cannot, they stay where they are, and it is not tried again for a while; nor is it when many
-// files are mapped that will be unmapped soon, so that neither address space nor disk is full of
-// them: tick brings the file up to date then.
+// replaceFile makes a new image in a new file, moves all values there and gives the file its name.
+// It reports whether it succeeded. If it cannot make a file, the values stay where they are. If it
+// cannot rename the file, it removes it, and the values stay in its memory. After a failure, or
+// with many replaced files still mapped, which take address space and disk space, it makes no new
+// file before retry. Then tick brings the file up to date.
 func (r *Registry) replaceFile(exact bool) bool {
 	f := &r.file
 	if time.Now().Before(f.retry) {

@@ -12,17 +12,17 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Source is the bytes of an MMV file: an opened file, the memory of a Registry, or anything that
-// has the two methods, such as a *bytes.Reader. ReadAt reads what is there now, while another
-// program may write it; it may be called by several goroutines at once. Size is how many bytes
-// there are.
+// A Source is the bytes of an MMV file: the memory of a Registry, or anything that has the two
+// methods, such as a *bytes.Reader. For a path, use Open. ReadAt reads what is there now, while
+// another program may write it; it may be called by several goroutines at once. Size is how many
+// bytes there are.
 type Source interface {
 	io.ReaderAt
 	Size() int64
 }
 
-// maxFile is the size limit of a file in bytes. Read reads the metadata at once, so this limits its
-// memory, too.
+// maxFile is the size limit of a file in bytes. Read reads the whole file at once, so this limits
+// its memory, too.
 const maxFile = 256 << 20
 
 // A File has the metadata of an MMV file. A Reader or Snapshot reads the values.
@@ -38,8 +38,8 @@ type File struct {
 	PID        int    // process that must live for the file to count; 0 if there is no such process
 	Cluster    int    // 0 to 4095; 0 lets the agent choose
 
-	// Metrics are the metrics that an agent can export, in the file's order. Each has a name and
-	// a unique item.
+	// Metrics are the metrics, in the file's order, each with a unique item. An agent does not
+	// export one whose name is not valid in PCP.
 	Metrics []FileMetric
 
 	// InDoms are the instance domains, in the file's order. When two have the same serial, the
@@ -49,8 +49,8 @@ type File struct {
 	Labels []FileLabel // in the file's order
 
 	// Problems are the first 16 flaws, each an ErrFormat, and Flaws is the number of all flaws. For
-	// each flaw something is missing above: a section, a metric, an instance or a value. The rest
-	// can be used.
+	// each flaw something is missing above, such as a metric, an instance or a text. The rest can
+	// be used.
 	Problems []error
 	Flaws    int
 
@@ -87,7 +87,7 @@ type FileMetric struct {
 }
 
 // Text returns the one-line text or the help text of the metric. The error is exactly pdu.ErrText
-// if the metric has no such text, or pdu.ErrGeneric if its offset lies outside the file.
+// if the metric has no such text, or pdu.ErrGeneric if the text has a flaw: see File.Problems.
 func (m *FileMetric) Text(kind pdu.TextKind) (string, error) { return m.texts.get(kind) }
 
 // A FileInDom is an instance domain of a file.
@@ -125,7 +125,7 @@ type textState uint8
 const (
 	textNone textState = iota
 	textThere
-	textOutside // its offset is outside of the file
+	textOutside // its offset is outside of the file, or the texts of the file are too long
 )
 
 func (t *texts) get(kind pdu.TextKind) (string, error) {
@@ -218,8 +218,9 @@ func read(path string, src Source) (*File, error) {
 	if err := p.read(p.f.size); err != nil {
 		return nil, err
 	}
-	// A writer that changes the contents first changes the generation. So if that is the same
-	// before and after the contents were read, then all of them belong to it.
+	// A writer changes the generation before it changes records, except for values. So if the
+	// generation is the same before and after the contents were read, then all of them belong to
+	// it. They may include new records that a registry has just added.
 	if changed, err := p.f.Changed(); err != nil {
 		return nil, err
 	} else if changed || p.f.Generation != generation {
@@ -271,10 +272,11 @@ type generations [headerSections - headerGeneration1]byte
 
 var generationsPool = sync.Pool{New: func() any { return new(generations) }}
 
-// Changed reports whether the contents of the file have changed since it was read. Then values
-// cannot be read until it is opened again. A file that has been replaced by another one with its
-// name, as most writers do it, has not changed. The error is that of the source's ReadAt. A file
-// that has become too short for the numbers has changed. Changed does not allocate.
+// Changed reports whether anything except values has changed in the file since it was read: whether
+// its generation number is another one, or missing because the file is too short. If so, values
+// cannot be read until it is opened again. Most writers replace a file by another one with its
+// name. Changed does not see that. The error is that of the source's ReadAt. Changed does not
+// allocate.
 func (f *File) Changed() (bool, error) {
 	g := generationsPool.Get().(*generations)
 	defer generationsPool.Put(g)

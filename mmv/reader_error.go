@@ -11,8 +11,9 @@ var (
 	// flaw.
 	ErrFormat = errors.New("malformed MMV file")
 
-	// ErrInFlux says that a file is being written: its two generation numbers are 0 or differ. It
-	// will be complete soon, if its writer lives. Such an error is ErrFormat, too.
+	// ErrInFlux says that a file is being written: its two generation numbers are 0 or differ, or
+	// it has changed while it was read. It will be complete soon, if its writer lives. Such an
+	// error is ErrFormat, too.
 	ErrInFlux = errors.New("the file is being written")
 
 	// ErrChanged says that a file has changed since it was read: its generation number is

@@ -2,9 +2,9 @@ package mmv
 
 import "github.com/pcp-go/pcp/pdu"
 
-// Load reads all that the values of a metric need. After it, Value of them fails neither with
-// ErrChanged nor with an error of the source, so that what a caller has begun to write of them can
-// be completed.
+// Load reads everything that the values of a metric need. If it succeeds, Value returns neither
+// ErrChanged nor an error of the source for them, until another metric is read. A caller that
+// writes the values one by one thus need not stop halfway.
 func (r *Reader) Load(m *FileMetric) error {
 	last := int64(-1)
 	for i, rec := range m.records {
@@ -23,6 +23,6 @@ func (r *Reader) Load(m *FileMetric) error {
 	return nil
 }
 
-// Err reports why the file cannot be read since Reset: ErrChanged or an error of the source. It
-// returns nil if the file can be read.
+// Err returns the first error that reading the file has had since Reset: ErrChanged or an error of
+// the source. It returns nil if there was no such error.
 func (r *Reader) Err() error { return r.err }

@@ -27,8 +27,8 @@ func (p *parser) values() {
 	}
 }
 
-// countValues counts the records of each metric, and of all, but of a metric without a domain at
-// most one.
+// countValues counts the records of values of each metric, and of all metrics together. It counts
+// at most one of a metric without a domain.
 func (p *parser) countValues(records []byte) (counts []int, all int) {
 	counts = make([]int, len(p.f.Metrics))
 	for i := 0; i < len(records); i += valueLen {
@@ -84,7 +84,7 @@ func (p *parser) value(b []byte, i int) {
 	m.records, m.Instances = append(m.records, int32(i)), append(m.Instances, id)
 }
 
-// dropRepeated leaves the first of several values of an instance.
+// dropRepeated keeps only the first of several values of an instance.
 func (m *FileMetric) dropRepeated() {
 	ascending := true
 	for i := 1; i < len(m.Instances) && ascending; i++ {

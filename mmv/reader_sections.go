@@ -150,7 +150,7 @@ const (
 
 const textsTooLong = "names and texts are more than twice as long as the file"
 
-// name reads the name in a record. The problem is empty if there is one.
+// name reads the name in a record. problem says why it cannot be read, and is empty if it can.
 func (p *parser) name(b []byte) (name, problem string) {
 	var t []byte
 	if p.f.Version == version1 {

@@ -18,7 +18,7 @@ type Reader struct {
 	now    int64    // microseconds since 1970
 	pages  []*page  // those in use, and after them those of earlier reads
 	used   int      // how many are in use
-	table  []uint32 // of each page of the file: 0, or its index in pages and one
+	table  []uint32 // of each page of the file: its index in pages plus 1, or 0
 	err    error    // the file cannot be read any more
 	header generations
 }
@@ -48,9 +48,10 @@ func (r *Reader) Reset(f *File, now time.Time) {
 	}
 }
 
-// Value returns the value of instance m.Instances[i] of a metric of the file of Reset, in the form
-// that a collector exports: an elapsed time has the type pdu.Type64 and includes the interval in
-// progress up to the time of Reset. The bytes of a string are valid until the next Reset.
+// Value returns the value of instance m.Instances[i], in the form that a collector exports: an
+// elapsed time has the type pdu.Type64 and includes the interval in progress up to the time given
+// to Reset. m belongs to the File given to Reset. The bytes of a string are valid until the next
+// Reset.
 //
 // Errors: ErrNoValue; pdu.ErrAppVersion for pdu.TypeNoSupport; pdu.ErrType for an unknown type;
 // ErrFormat and pdu.ErrGeneric for a string outside the file. After ErrChanged or an error of the
@@ -194,8 +195,9 @@ func (r *Reader) at(off int64, n int) ([]byte, error) {
 	return p.b[i : i+n], nil
 }
 
-// load reads a page. All of it belongs to the file's generation, which is looked at after the page
-// was read: a writer changes the generation before it changes anything else but values.
+// load reads a page, and then checks that the generation is still that of the File. If so, all of
+// the page belongs to it: a writer changes the generation before it changes records, except for
+// values.
 func (r *Reader) load(index int) error {
 	if r.used == len(r.pages) {
 		r.pages = append(r.pages, new(page))

@@ -39,8 +39,8 @@ import (
 // time.
 type Registry struct {
 	// Name is the name of the file and part of the metrics' names: a metric "requests" is
-	// mmv.NAME.requests. It is a letter, followed by letters, digits, "_" and ".". With NoPrefix
-	// it may have "-" too.
+	// mmv.NAME.requests. It is a letter, followed by letters, digits and "_", or several such words
+	// with dots between them. With NoPrefix it may have "-" too.
 	Name string
 
 	// Cluster is the second part of the metrics' PMIDs, 70.CLUSTER.ITEM, from 1 to 2047. 0
@@ -74,7 +74,7 @@ type Registry struct {
 	cells      []*cell // of metrics and instances that an image has
 	labels     []label
 	names      map[string]*metric // by name
-	groups     map[string]*metric // one of the metrics whose names begin with a name and a dot
+	groups     map[string]*metric // by prefix, such as "a.b" of "a.b.c": one metric below it
 	items      map[int]*metric
 	serials    map[int]*InDom
 	inDoms     map[string]*InDom
@@ -363,8 +363,8 @@ func checkTexts(short, long string) error {
 	return errors.Join(errs...)
 }
 
-// isFileName reports whether Name can be exported. The names of metrics follow stricter rules than
-// the name of the file alone.
+// isFileName reports whether Name can be exported. With NoPrefix it only names the file, which may
+// have dashes, unlike a name of metrics.
 func (r *Registry) isFileName() bool {
 	return isName(r.Name) || r.NoPrefix && isName(strings.ReplaceAll(r.Name, "-", "_"))
 }
@@ -401,8 +401,9 @@ func free[N ~int | ~int32, V any](used map[N]V, start int, low, high N) N {
 }
 
 // Err returns the errors of registrations, each with the place in the program, and of the file of
-// Publish. It returns nil if nothing is wrong. Errors of registrations stay. An error of the file
-// disappears when its cause does.
+// Publish. It returns nil if nothing is wrong. Errors of registrations stay. An error in writing
+// the file disappears when the file is written. An error caused by the file of another program or
+// registry stays until Publish or Close is called.
 func (r *Registry) Err() error {
 	r.mu.Lock()
 	defer r.unlock()

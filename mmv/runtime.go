@@ -22,7 +22,8 @@ import (
 //	                                       of times, in microseconds
 //	go.sched.latencies_seconds.recent      the same for the last minute
 //
-// One metric counts what settings of GODEBUG have changed, with an instance for each setting.
+// One more metric, go.godebug.non_default_behavior, counts how often a setting of GODEBUG has made
+// a difference. It has an instance for each setting.
 //
 // Package pmda/pmdago uses the same names. Its overview, such as go.goroutines, is not included;
 // go.sched.goroutines_goroutines has the same value. A program with a collector can use that agent
@@ -50,7 +51,8 @@ func (r *Registry) AddRuntime(prefix string) {
 	r.OnRead(b.read)
 }
 
-// startRuntime reports whether a prefix is a name, and the first of its name.
+// startRuntime reports whether a prefix is a valid name that was not added before, and adds an
+// error otherwise.
 func (r *Registry) startRuntime(prefix string) bool {
 	r.mu.Lock()
 	defer r.unlock()
@@ -76,7 +78,7 @@ type runtimeBridge struct {
 	sets     []func(metrics.Value) // by sample
 }
 
-// set has a sample read, and its value given to a function.
+// set makes b.read read a metric of the runtime and call f with its value.
 func (b *runtimeBridge) set(d metrics.Description, f func(metrics.Value)) {
 	b.samples = append(b.samples, metrics.Sample{Name: d.Name})
 	b.sets = append(b.sets, func(v metrics.Value) {
@@ -94,7 +96,7 @@ func (b *runtimeBridge) read() {
 	}
 }
 
-// add registers what one metric of the runtime is.
+// add registers the metrics for one metric of the runtime.
 func (b *runtimeBridge) add(d metrics.Description) {
 	m := Metric{
 		Text: cutText(goruntime.Sentence(d.Description), maxText), Help: cutText(d.Description, maxText),
@@ -125,7 +127,7 @@ func (b *runtimeBridge) vec(name, domain, text string, sem pdu.Sem) *Vec[Gauge] 
 
 // A distribution is a histogram of the runtime as metrics.
 type distribution struct {
-	seconds           bool // what it counts
+	seconds           bool // it counts times
 	bucket            *Vec[Gauge]
 	buckets           []*Gauge // by index; nil for those that have counted nothing
 	count             *Gauge
@@ -162,7 +164,7 @@ func (b *runtimeBridge) addHistogram(name string, d metrics.Description, m Metri
 	b.set(d, func(v metrics.Value) { h.set(v.Float64Histogram(), time.Now()) })
 }
 
-// set stores what a histogram has counted. Of nothing the quantiles are 0.
+// set stores what a histogram has counted. If it has counted nothing, the quantiles are 0.
 func (d *distribution) set(h *metrics.Float64Histogram, now time.Time) {
 	if d.buckets == nil {
 		d.buckets = make([]*Gauge, len(h.Counts))

@@ -13,7 +13,8 @@ import (
 // The metric has the type ELAPSED of MMV files, with microseconds. A reader adds the time since the
 // start of one interval in progress, so the value is always exact with one running span. With
 // several, the value that is read is exact whenever a span starts or stops. In between it grows by
-// only one second per second, and the next start or stop corrects it. It never decreases.
+// only one second per second, and the next start or stop corrects it. It does not decrease, unless
+// the clock is set or a reader comes while the last span stops.
 //
 // Timer is the counterpart of mmv_stats_interval_start(3), which has one interval in progress at a
 // time.
@@ -84,9 +85,9 @@ func (t *Timer) advance(now time.Time) {
 	t.last = now
 }
 
-// write stores the record, such that value + now + extra is the sum. The extra word is the negated
-// time of day of its last change. It changes only when the first span starts or the last one stops,
-// so only then a concurrent reader can get a wrong sum.
+// write stores the record. While spans are running, a reader gets the sum as value + now + extra:
+// extra is the negated time of day since when they have been running. Otherwise extra is 0 and
+// value is the sum. A concurrent reader can get a wrong sum only when extra changes.
 func (t *Timer) write(now time.Time) {
 	s := t.slot.Load()
 	if s == nil {
