@@ -95,7 +95,7 @@ func (s *spareFile) close() bool {
 
 // refuseConn refuses a client that got the descriptor of the spare file, and reopens the file.
 func (s *Server) refuseConn(conn net.Conn) {
-	conn.SetWriteDeadline(time.Now().Add(refuseTimeout)) // it can read so little at once: nothing was sent before
+	conn.SetWriteDeadline(time.Now().Add(refuseTimeout)) // the empty send buffer has room
 	pdu.NewConn(conn).Write(0, pdu.Challenge{Code: pdu.ErrConnLimit})
 	conn.Close()
 	s.spare.open()

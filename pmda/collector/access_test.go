@@ -11,9 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 )
 
-// TestAccessAfterAdd checks that rules of SetAccess hold for clients even after Add. Rules that
-// are stored in Server.Access after Add come too late: the Server refuses to serve instead of
-// ignoring them.
+// TestAccessAfterAdd checks that SetAccess works after Add, and that the Server refuses to serve if
+// Server.Access is changed after Add.
 func TestAccessAfterAdd(t *testing.T) {
 	withAgent := func() *collector.Server {
 		s := collectortest.CloseAtEnd(t, &collector.Server{})

@@ -15,15 +15,15 @@ type admission struct {
 	mu      sync.Mutex // held while rules are applied
 	host    verdict
 	account verdict
-	known   bool // the CREDS have come: the rules for accounts apply
+	known   bool // CREDS have arrived: the account rules apply
 	failed  bool // the latest CREDS have failed: everything is denied
-	gone    bool // the client does not count any more
+	gone    bool // the client no longer counts
 }
 
-// A verdict is the result of the rules for hosts, or of those for accounts, for one client.
+// A verdict is the result of the host rules or of the account rules for one client.
 type verdict struct {
 	denied  access.Ops
-	release func() // makes the client count no more; nil if it does not count
+	release func() // stops counting the client; nil if it does not count
 }
 
 // check applies rules. It first stops counting the client, so that the client does not use up its
@@ -95,7 +95,7 @@ func (c *client) recheck() {
 	}
 	err := c.checkHostLocked()
 	if err == nil && c.admission.known {
-		if e := c.checkAccountLocked(); !c.admission.failed { // CREDS in progress may lift that
+		if e := c.checkAccountLocked(); !c.admission.failed { // later CREDS may succeed
 			err = e
 		}
 	}

@@ -90,18 +90,18 @@ func runAgentProgram(behavior string) int {
 			os.Stdout.Write(binary.BigEndian.AppendUint32(nil, 11))
 			os.Stdout.WriteString("........")
 		})
-	case "changing": // the names of so many metrics
+	case "changing": // has a changing number of metrics
 		n, _ := strconv.Atoi(arg)
 		if pmda.Serve(context.Background(), changing(n), stdio{}) != nil {
 			return 2
 		}
 		return 0
-	case "pausing": // until there are files in a directory
+	case "pausing": // until files exist in a directory
 		if pmda.Serve(context.Background(), pausing(arg), stdio{}) != nil {
 			return 2
 		}
 		return 0
-	case "noting": // its callbacks in a file
+	case "noting": // writes its callbacks to a file
 		notes, err := os.OpenFile(arg, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil || pmda.Serve(context.Background(), noting(notes), stdio{}) != nil {
 			return 2
@@ -119,8 +119,8 @@ func runAgentProgram(behavior string) int {
 	return 1
 }
 
-// pausing is an agent that is not ready until there is a file begin in a directory, and, after a
-// store into pausing.value, until there is a file resume.
+// pausing returns an agent that is not ready until dir has a file "begin". After a store into
+// pausing.value it is not ready until dir has a file "resume".
 func pausing(dir string) *pmda.Agent {
 	a := &pmda.Agent{Name: "pausing", Domain: programDomain, StartsNotReady: true}
 	readyWith := func(file string) {
@@ -138,7 +138,7 @@ func pausing(dir string) *pmda.Agent {
 	return a
 }
 
-// awaitFile waits until the test makes a file.
+// awaitFile waits until the test creates a file.
 func awaitFile(name string) {
 	inTime := within(2 * time.Minute)
 	for _, err := os.Stat(name); err != nil && inTime(); _, err = os.Stat(name) {
@@ -146,7 +146,7 @@ func awaitFile(name string) {
 	}
 }
 
-// listenAsAgent serves one connection to an address, which has its network before it.
+// listenAsAgent serves one connection to an address, which is preceded by its network.
 func listenAsAgent(where string) int {
 	network, addr, _ := strings.Cut(where, ":")
 	ln, err := net.Listen(network, addr)
@@ -192,7 +192,7 @@ func serveAgentProgram(rw io.ReadWriter, event func()) int {
 	return 0
 }
 
-// replyToFetches is an agent that calls reply for each fetch.
+// replyToFetches runs an agent that calls reply for each fetch.
 func replyToFetches(reply func(c *pdu.Conn)) int {
 	c := pdu.NewConn(stdio{})
 	if _, err := pdu.AgentHello(c, int32(os.Getpid()), 0); err != nil {

@@ -21,12 +21,12 @@ type agent struct {
 	local pmda.Handler // of an agent in this process; nil if conf says how to start it
 	kind  string
 	conf  pmcdconf.Agent
-	label atomic.Pointer[string] // what the configuration calls it; nil if it says nothing
+	label atomic.Pointer[string] // its name in the configuration; nil if it has none there
 
-	remote  atomic.Pointer[process] // a started agent; nil while there is none
+	remote  atomic.Pointer[process] // the running process; nil if none runs
 	status  atomic.Int32            // pmcd.agent.status
 	fenced  atomic.Bool
-	removed atomic.Bool // it is not in the table any more
+	removed atomic.Bool // it is no longer in the table
 	calls   agentCalls  // of an agent in this process
 
 	latencies pmcdagent.Latencies // of its calls
@@ -41,7 +41,7 @@ type agent struct {
 	starting sync.Mutex    // one start at a time
 	started  chan struct{} // has room for one, to tell the supervisor of a start
 	done     chan struct{} // closed when the supervisor has ended
-	err      error         // that the process does not end; set before done is closed
+	err      error         // why the process did not end; set before done is closed
 }
 
 // name returns the agent's name in the configuration, or the name that the agent reports.
@@ -90,7 +90,7 @@ func (a *agent) state() int32 {
 	}
 	if p := a.remote.Load(); p != nil && !p.Ready() {
 		select {
-		case <-p.Done(): // its end is being noticed
+		case <-p.Done(): // it has ended, which the supervisor is about to record
 		default:
 			return statusNotReady
 		}
@@ -186,7 +186,7 @@ func (s *Server) drop(a *agent) bool {
 	s.mu.Unlock()
 	if mine {
 		a.release()
-		if a.local != nil { // another's end is noted when it comes
+		if a.local != nil { // a process is traced when it ends
 			s.traceAgent(a, nil, false)
 			s.dumpTrace()
 		}

@@ -55,7 +55,8 @@ func (s *Server) needsCreds() bool { return s.CredsRequired || s.access.Load().N
 func (r *request) identify(wanted pdu.Features, refused error) error {
 	c := r.client
 	logsIn := wanted&pdu.FeatureAuth != 0
-	if wanted&pdu.FeatureCredsRequired != 0 { // the C library does not log in where the user is known, whatever it asks for
+	if wanted&pdu.FeatureCredsRequired != 0 {
+		// The C library then does not log in if the user is known, even with FeatureAuth.
 		_, uid, _ := peer(c.conn)
 		logsIn = uid < 0
 	}
@@ -85,7 +86,7 @@ func (r *request) identify(wanted pdu.Features, refused error) error {
 // logIn lets a client log in. On success the new identity replaces the old one everywhere. On
 // failure the client gets back the identity that it had when it connected.
 func (c *client) logIn() error {
-	c.noteCreds(true) // meanwhile it can be no other either
+	c.noteCreds(true) // everything is denied until the login succeeds
 	user, err := c.limitedExchange()
 	if err != nil {
 		c.forgetAccount()
@@ -155,7 +156,7 @@ func (c *client) setIdentity(user string) {
 
 // changeInfo changes the attributes of a client that agents know, and sends them to the agents.
 func (c *client) changeInfo(change func(*pmda.Client)) {
-	c.s.mu.Lock() // or an agent that is being added might be told the old one after the new
+	c.s.mu.Lock() // otherwise a new agent could get the old attributes after the new ones
 	defer c.s.mu.Unlock()
 	info := *c.info.Load()
 	old := info
@@ -203,7 +204,7 @@ func (c *client) secure() bool {
 	return false
 }
 
-// exchange exchanges the messages of a login as one of users with a client, and returns the user.
+// exchange runs a client's login as one of users, and returns the user's name.
 func (c *client) exchange(users sasl.Users) (user string, err error) {
 	offered := c.mechanisms()
 	if len(offered) == 0 {
@@ -243,7 +244,7 @@ func (c *client) exchange(users sasl.Users) (user string, err error) {
 	}
 }
 
-// ask sends a client a message of a login and waits for the answer, which is valid until the next
+// ask sends a client a message of a login and returns the answer, which is valid until the next
 // read.
 func (c *client) ask(message []byte) ([]byte, error) {
 	c.limitWrite(time.Now())
@@ -254,7 +255,7 @@ func (c *client) ask(message []byte) ([]byte, error) {
 	if err == nil && len(p.Value) > mostLogin {
 		err = fmt.Errorf("%w: a message of %d bytes", pdu.ErrIPC, len(p.Value))
 	}
-	return p.Value, err // whatever the attribute: C pmcd does not look
+	return p.Value, err // as in C pmcd, any key is accepted
 }
 
 // readContainer waits for the name of the container that a client has announced.
@@ -289,7 +290,7 @@ func isContainer(name []byte) bool {
 // PDU, or sends the ATTR too late, it may try other CREDS. The attribute is valid until the next
 // read.
 func (c *client) readAttr(limit time.Duration) (p pdu.Attr, err error) {
-	c.releaseRequest() // what was read before, for which the PDU that comes is charged in turn
+	c.releaseRequest() // the next PDU is charged separately
 	c.requestEnded()   // so that the end of the Server need not wait for this client
 	c.readBy(time.Now().Add(limit))
 	h, body, err := c.pdus.Read()

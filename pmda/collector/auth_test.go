@@ -138,8 +138,8 @@ func logIn(t *testing.T, g *collectortest.Client, mechanism, user, password stri
 	}
 }
 
-// The logins of PCP 6.0.3 that were captured, byte by byte, with the next request sent before there
-// could be an answer. In this process all mechanisms are offered. That of SCRAM-SHA-256 is in
+// TestLoginCaptures replays captured logins of PCP 6.0.3, with the next request sent before the
+// reply. A client in this process is offered all mechanisms. The capture of SCRAM-SHA-256 is in
 // package sasl.
 func TestLoginCaptures(t *testing.T) {
 	const (
@@ -184,7 +184,7 @@ func TestLoginCaptures(t *testing.T) {
 					t.Fatal(err)
 				}
 				if line[0] == '>' {
-					go g.SendBytes(b) // which the collector need not read before it writes
+					go g.SendBytes(b) // the collector may write before it reads this
 					continue
 				}
 				got := make([]byte, len(b))
@@ -320,7 +320,7 @@ func TestLoginIdentity(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		g        *collectortest.Client
-		anybody  string // before a login, and after one that has failed
+		anybody  string // before a login, and after a failed one
 		announce bool   // also without a login
 	}{
 		{"TCP", collectortest.DialTCP(t, addr), "uid -1 gid -1", false},
@@ -331,7 +331,7 @@ func TestLoginIdentity(t *testing.T) {
 			g.Receive()
 			told := func(want ...string) {
 				t.Helper()
-				g.Code(describe) // when it is replied to, the agent was told
+				g.Code(describe) // after the reply the agent has the identity
 				if diff := cmp.Diff(want, agent.take()); diff != "" {
 					t.Errorf("told (-want +got):\n%s", diff)
 				}
@@ -378,7 +378,7 @@ func TestCredsRequired(t *testing.T) {
 	}
 	g := dial()
 	g.Send(helloPDU)
-	for range 2 { // of CREDS, and of the request
+	for range 2 { // for the CREDS and for the request
 		if got := g.Code(describe); got != pdu.ErrPermission {
 			t.Errorf("without a login: %v", got)
 		}
@@ -476,9 +476,9 @@ func TestAccountRules(t *testing.T) {
 		{groups, "daemon", true, true, ""},
 		{groups, "joe", false, false, noAccount},
 		{"disallow group wheel : store;", "pcp", true, false, ""}, // by membership
-		{"allow user * : all;", "joe", false, false, noAccount},   // no account is no user
+		{"allow user * : all;", "joe", false, false, noAccount},   // rules need an account
 		{"allow user * : all;", "daemon", true, true, ""},
-		{"disallow .* : store; allow user pcp : all;", "pcp", true, false, ""}, // what the host may not, no user may
+		{"disallow .* : store; allow user pcp : all;", "pcp", true, false, ""}, // both apply
 		{"disallow .* : store;", "joe", true, false, ""},
 		{"disallow .* : fetch; disallow user daemon : store;", "daemon", false, false, "the access rules for the client's host and for its user together deny all operations"},
 	} {
@@ -492,7 +492,7 @@ func TestAccountRules(t *testing.T) {
 				t.Fatal(got)
 			}
 			if !test.fetch && !test.store && !strings.HasPrefix(test.rules, "disallow .*") {
-				if got := g.Code(describe); got != pdu.ErrPermission { // that of the CREDS
+				if got := g.Code(describe); got != pdu.ErrPermission { // the reply to the CREDS
 					t.Errorf("CREDS: %v", got)
 				}
 			}
@@ -534,7 +534,7 @@ func TestAccessChangesInLogin(t *testing.T) {
 		if got := logIn(t, g, "SCRAM-SHA-256", user, "secret"); got != "" {
 			t.Fatalf("%s: %s", user, got)
 		}
-		if got := g.Code(describe); got != want { // as pcp that of the CREDS
+		if got := g.Code(describe); got != want { // for pcp, the reply to the CREDS
 			t.Errorf("%s: %v, want %v", user, got, want)
 		}
 	}
@@ -555,7 +555,7 @@ func TestFailedLogins(t *testing.T) {
 	if _, _, err := g.Read(); !errors.Is(err, io.EOF) {
 		t.Errorf("after 5 failures: %v", err)
 	}
-	other := collectortest.DialTCP(t, addr) // nobody else is locked out
+	other := collectortest.DialTCP(t, addr) // other clients are not locked out
 	other.Receive()
 	if got := logIn(t, other, "SCRAM-SHA-256", "root", "secret"); got != "" {
 		t.Error(got)
@@ -574,7 +574,7 @@ func TestFailedLoginsOfAddress(t *testing.T) {
 	addr := collectortest.ServeTCP(t, s)
 	for i, c := range []struct{ user, password, want string }{
 		{"root", "bad", sasl.ErrAuth.Error()},
-		{"root", "secret", ""}, // which does not count
+		{"root", "secret", ""}, // a successful login does not count
 		{"root", "bad", sasl.ErrAuth.Error()},
 		{"root", "bad", sasl.ErrAuth.Error()},
 		{"root", "bad", pdu.ErrAgain.Error()},
@@ -602,7 +602,7 @@ func TestAccountLimits(t *testing.T) {
 		}
 		code := g.Code(describe)
 		if code != 0 {
-			g.Read() // what describe is replied to
+			g.Read() // the reply to describe
 		}
 		return code
 	}
@@ -633,7 +633,7 @@ func TestAccountLimits(t *testing.T) {
 	collectortest.Eventually(t, "the connection is given back", func() bool { return as(two, "daemon", "secret") == 0 })
 }
 
-// An oneListener is a listener with one connection.
+// A oneListener is a listener with one connection.
 type oneListener struct{ conns chan net.Conn }
 
 func (l oneListener) Accept() (net.Conn, error) {

@@ -11,8 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 )
 
-// TestBackground: what an agent does in the background begins when the first Server has it, and has
-// ended when the last has removed it or is closed.
+// TestBackground checks that an agent's background work starts when the first Server adds the
+// agent, and has ended when the last one has removed it or is closed.
 func TestBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &pmda.Agent{Name: "a", Domain: 251}

@@ -14,7 +14,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 )
 
-// benchAgent has a metric without instances, and one with n.
+// benchAgent returns an agent with a metric without instances and one with n instances.
 func benchAgent(b testing.TB, d pdu.Domain, n int) *pmda.Agent {
 	b.Helper()
 	a := &pmda.Agent{Name: fmt.Sprint("bench", d), Domain: d}
@@ -40,8 +40,8 @@ func benchAgent(b testing.TB, d pdu.Domain, n int) *pmda.Agent {
 	return a
 }
 
-// BenchmarkFetch is a fetch end to end, by a client that does as little as it
-// can: one value, 1,000 of one metric, and values of two agents.
+// BenchmarkFetch measures a fetch end to end by a minimal client: one value, 1,000 values of one
+// metric, and values of two agents.
 func BenchmarkFetch(b *testing.B) {
 	s := &collector.Server{}
 	collectortest.Add(b, s, benchAgent(b, 10, 1000), benchAgent(b, 11, 1))
@@ -80,7 +80,7 @@ func BenchmarkFetch(b *testing.B) {
 	}
 }
 
-// introduced is the connection of a client that may fetch.
+// introduced returns the connection of a client that may fetch.
 func introduced(b *testing.B, n net.Conn) *pdu.Conn {
 	b.Helper()
 	conn := pdu.NewConn(n)
@@ -102,7 +102,7 @@ func fetchOnce(b testing.TB, conn *pdu.Conn, ask *pdu.Fetch) {
 	}
 }
 
-// BenchmarkClients is the fetch of one value by many clients at the same time.
+// BenchmarkClients measures fetches of one value by many concurrent clients.
 func BenchmarkClients(b *testing.B) {
 	s := &collector.Server{}
 	collectortest.Add(b, s, benchAgent(b, 10, 1))
@@ -135,7 +135,7 @@ func BenchmarkClients(b *testing.B) {
 	}
 }
 
-// BenchmarkConnect is a client that comes, fetches one value, and goes.
+// BenchmarkConnect measures a client that connects, fetches one value and disconnects.
 func BenchmarkConnect(b *testing.B) {
 	s := &collector.Server{}
 	collectortest.Add(b, s, benchAgent(b, 10, 1))
@@ -152,7 +152,7 @@ func BenchmarkConnect(b *testing.B) {
 	}
 }
 
-// BenchmarkDesc is a request other than a fetch.
+// BenchmarkDesc measures a request for a descriptor.
 func BenchmarkDesc(b *testing.B) {
 	s := &collector.Server{}
 	collectortest.Add(b, s, benchAgent(b, 10, 1))

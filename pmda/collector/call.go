@@ -47,29 +47,29 @@ import (
 // Calls of agents in other processes are not abandoned, because remote.Agent returns at the
 // deadline.
 type call struct {
-	state   atomic.Int64 // callQueued, callDone, callAbandoned, or since when it is running
+	state   atomic.Int64 // callQueued, callDone, callAbandoned, or the start if it is running
 	request *request     // of an inline call; for the watchdog
 	agent   *agent
 	method  interface{ invoke() error } // the typedCall or fetchCall that embeds this call
 	name    string                      // of the method, for the log
-	metrics []pdu.PMID                  // that it is about, for the log; a fetchCall has its own
-	indom   pdu.InDom                   // that it is about, for the log; 0 for none
-	store   bool                        // a store, which is made even if the agent is fenced, as by pmcd
-	writer  *pdu.ResultWriter           // that of a fetch, in which the agent may say what has changed; or nil
+	metrics []pdu.PMID                  // its metrics, for the log; a fetchCall has ids instead
+	indom   pdu.InDom                   // its instance domain, for the log; 0 for none
+	store   bool                        // a store, which a fence does not block
+	writer  *pdu.ResultWriter           // of a fetch, which may report changes; or nil
 
-	// What the agent is given; for invoke.
+	// The agent's method and its arguments, for invoke.
 	handler      pmda.Handler
 	ctx          *callContext
 	agentRequest pmda.Request
 
 	client   *client      // is charged for the memory of the reply
-	reserved atomic.Int64 // how much it was charged for
-	refused  error        // why it could not be charged for more; valid when the call is done
+	reserved atomic.Int64 // bytes charged
+	refused  error        // why memory was refused; valid when the call is done
 
-	turn *turns.Turn // the slot of the agent that it has, or nil
+	turn *turns.Turn // the agent's slot that the call holds, or nil
 
 	err  error         // why it failed; valid when it is done
-	done chan struct{} // of a side call: closed when the goroutine has returned; nil for an inline call
+	done chan struct{} // closed when the goroutine of a side call returns; nil for an inline call
 }
 
 // The states that are not "running".
@@ -79,25 +79,23 @@ const (
 	callAbandoned int64 = -2
 )
 
-// runningAside is the state of a running call that is not the watchdog's to
-// abandon.
+// runningAside is the state of a running call that the watchdog must not abandon.
 const runningAside int64 = math.MaxInt64
 
-// slowCall is how long the latest call of an agent may have taken for the next
-// to be inline.
+// slowCall is the duration of an agent's latest call above which the agent counts as slow.
 const slowCall = time.Millisecond
 
-// panicPause is how long an agent that has panicked is fenced, so that one that
-// always does so cannot fill the log.
+// panicPause is how long an agent that has panicked is fenced, so that an agent that always panics
+// cannot fill the log.
 const panicPause = time.Second
 
-// lateCall is how long a request may have been in progress when an inline call
-// starts, for the watchdog to look at the right time without being woken.
+// lateCall is the age of a request above which an inline call wakes the watchdog. Otherwise the
+// watchdog could be late by that age.
 const lateCall = 10 * time.Millisecond
 
-// agentCalls is what is known of the calls of an agent in this process.
+// agentCalls holds the state of the calls of an agent in this process.
 type agentCalls struct {
-	slots        *turns.Queue // with a place for each call in progress
+	slots        *turns.Queue // limits the calls in progress
 	abandoned    atomic.Int32 // calls in progress that were abandoned
 	lastDuration atomic.Int64 // nanoseconds of the latest call
 	pausedUntil  atomic.Int64 // end of the pause after a panic, on Server.clock
@@ -130,7 +128,7 @@ func (k *call) acquireSlot(s *Server) (waited bool, err error) {
 	case <-turn.Ready():
 		k.turn = turn
 		if expired != nil && !time.Now().Before(deadline) {
-			k.releaseSlot(0) // the agent is not to be blamed for a call that has no time
+			k.releaseSlot(0) // without time left, the agent must not be called
 			return true, pdu.ErrTimeout
 		}
 		return true, k.checkNotRemoved()
@@ -210,7 +208,7 @@ func (k *call) run(s *Server, running int64, start time.Time) (end time.Time, do
 	}
 	done = k.state.CompareAndSwap(running, callDone)
 	if !done {
-		k.releaseMemory() // nobody is going to read the reply
+		k.releaseMemory() // the reply will not be read
 		k.agent.calls.abandoned.Add(-1)
 		s.log.Info("agent returned from an overdue request",
 			k.agent.attrs(append(s.subject(k), slog.Duration("after", end.Sub(start)))...)...)
@@ -255,7 +253,7 @@ func (r *request) callInline(k *call) {
 	r.prepareCall(k)
 	running := r.since
 	if k.agent.local == nil {
-		running = runningAside // for the watchdog to leave alone
+		running = runningAside // the watchdog must not abandon it
 	} else {
 		k.request = r
 		r.client.inline.Store(k)
@@ -336,7 +334,7 @@ func (s *Server) logPanic(a *agent, h pmda.Handler, method string, p any) {
 		slog.String("request", method), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 }
 
-// logAbandoned counts and logs a call that does not return.
+// logAbandoned counts and logs an abandoned call.
 func (s *Server) logAbandoned(c *client, k *call) {
 	a := k.agent
 	attrs := append(a.attrs(slog.Uint64("client", c.info.Load().Seq)), s.subject(k)...)
@@ -347,8 +345,8 @@ func (s *Server) logAbandoned(c *client, k *call) {
 	}
 }
 
-// subject returns what a call is about, for the log. The call may be abandoned, because its
-// arguments do not change any more.
+// subject returns the attributes of a call for the log. The call may be abandoned, because its
+// arguments no longer change.
 func (s *Server) subject(k *call) []any {
 	attrs := []any{slog.String("request", k.name)}
 	metrics := k.metrics
@@ -366,7 +364,7 @@ func (s *Server) subject(k *call) []any {
 
 // nameOf returns a name of a metric for the log, or its PMID if no name is known.
 func (s *Server) nameOf(id pdu.PMID) string {
-	if n := s.names.Load(); n != nil { // which no agent has to be asked for
+	if n := s.names.Load(); n != nil { // the merged names: no agent is called
 		if names := n.tree.Names(id); len(names) > 0 {
 			return names[0]
 		}

@@ -83,8 +83,8 @@ func TestRemoteBesideOverdue(t *testing.T) {
 	})
 }
 
-// TestReturnAtDeadline has agents return about when their calls are abandoned: each
-// request gets the reply that is its own, and all slots are free in the end.
+// TestReturnAtDeadline has agents return about when their calls are abandoned. Each request must
+// get its own reply, and in the end all slots must be free.
 func TestReturnAtDeadline(t *testing.T) {
 	t.Parallel()
 	const timeout, clients = 2 * time.Millisecond, 8

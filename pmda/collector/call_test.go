@@ -22,8 +22,8 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// gated is an agent with a metric whose value waits until gate is closed, if it is
-// not nil, and another one.
+// gated returns an agent with two metrics. The value of the first waits until gate is closed,
+// unless gate is nil.
 func gated(d pdu.Domain, name string, gate <-chan struct{}) *pmda.Agent {
 	a := &pmda.Agent{Name: name, Domain: d}
 	wait := func(v uint64) func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
@@ -236,7 +236,7 @@ func TestAbandoned(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s.SetLastDuration(100, time.Second) // known to take time
+		s.SetLastDuration(100, time.Second) // makes the agent slow
 		c := collectortest.Connect(t, s)
 		equal(t, "abandoned", c.FetchCodes(pmid(100, 1), pmid(101, 1)), pdu.ErrTimeout, 0)
 		for range 10 {
@@ -258,7 +258,7 @@ func TestPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &collector.Server{Timeout: time.Second}
 		a := &pmda.Agent{Name: "panicking", Domain: 100}
-		// In a Value it would be the metric's failure alone.
+		// A panic in Value would only fail the metric.
 		o := override.In(a)
 		o.Fetch = func(context.Context, *pmda.Request, []pdu.PMID, *pdu.ResultWriter) error { panic("on purpose") }
 		if err := s.Add(a); err != nil {
@@ -304,7 +304,7 @@ func TestAbandonedContext(t *testing.T) {
 			c := collectortest.Connect(t, s)
 			for i := range 2 {
 				if sideCall {
-					s.SetLastDuration(100, time.Second) // known to take time
+					s.SetLastDuration(100, time.Second) // makes the agent slow
 				}
 				begin := time.Now()
 				equal(t, "fetch", c.FetchCodes(pmid(100, 1), pmid(101, 1)), pdu.ErrTimeout, 0)
@@ -410,12 +410,12 @@ func TestNoSlotInTime(t *testing.T) {
 			}})
 		s := (&collector.Server{Timeout: time.Second, Logger: slog.New(log)}).WithAgentCalls(1)
 		collectortest.Add(t, s, slow, gated(101, "fast", nil))
-		s.SetLastDuration(100, time.Second) // known to take time
+		s.SetLastDuration(100, time.Second) // makes the agent slow
 		first := collectortest.Connect(t, s)
 		var wg sync.WaitGroup
 		wg.Go(func() { equal(t, "first", first.FetchCodes(pmid(100, 1)), pdu.ErrTimeout) })
 		time.Sleep(time.Second / 2)
-		for range 20 { // whose deadline is when the first call returns
+		for range 20 { // their deadline is when the first call returns
 			c := collectortest.Connect(t, s)
 			wg.Go(func() { equal(t, "waiting", c.FetchCodes(pmid(100, 1), pmid(101, 1)), pdu.ErrTimeout, 0) })
 		}
@@ -637,7 +637,7 @@ func TestOthersAfterOverdue(t *testing.T) {
 				}
 				collectortest.Add(t, s, stuck, others[0], others[1])
 				g := collectortest.Connect(t, s)
-				for range 2 { // with the others inline and, when they are known to be slow, in side calls
+				for range 2 { // the others are inline calls first, and then, being slow, side calls
 					begin := time.Now()
 					if got := g.Request(test.ask); got != test.want {
 						t.Errorf("got  %s\nwant %s", got, test.want)
@@ -666,7 +666,7 @@ func TestCallDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type deadlines struct {
 			name             string
-			context, request time.Duration // from the beginning of the request
+			context, request time.Duration // from the start of the request
 		}
 		var got []deadlines
 		var mu sync.Mutex
@@ -760,7 +760,7 @@ func TestChangeOfLateResult(t *testing.T) {
 				collectortest.Add(t, s, gated(101, "fast", nil))
 				g.Request(pdu.Fetch{PMIDs: []pdu.PMID{pmid(101, 1)}})
 				g.Receive()
-				s.SetLastDuration(100, time.Second) // known to take time
+				s.SetLastDuration(100, time.Second) // makes the agent slow
 				g.Request(pdu.Fetch{PMIDs: []pdu.PMID{pmid(100, 1), pmid(101, 1)}})
 			} else {
 				g.Request(pdu.Fetch{PMIDs: []pdu.PMID{pmid(100, 1)}})
@@ -788,7 +788,7 @@ func TestRemoveWhileWaiting(t *testing.T) {
 			s := (&collector.Server{}).WithAgentCalls(1)
 			collectortest.Add(t, s, a, b)
 			if sideCall {
-				s.SetLastDuration(100, time.Second) // known to take time
+				s.SetLastDuration(100, time.Second) // makes the agent slow
 			}
 			first, second, third := collectortest.Connect(t, s), collectortest.Connect(t, s), collectortest.Connect(t, s)
 			first.Send(pdu.DescReq{PMID: pmid(100, 1)})

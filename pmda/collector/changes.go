@@ -35,7 +35,7 @@ func (c *changes) note(what pdu.Change) {
 // noteLabelChanges checks the label files, and records a change since the last check for all
 // clients. It logs errors of the files when they change.
 func (s *Server) noteLabelChanges() {
-	set, skipped, _ := s.Labels.merged() // of a directory that cannot be read there are none
+	set, skipped, _ := s.Labels.merged() // without labels if the directory cannot be read
 	var faults string
 	if err := errors.Join(skipped...); err != nil {
 		faults = err.Error()

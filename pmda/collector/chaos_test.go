@@ -47,17 +47,17 @@ type chaos struct {
 
 	memory    *memoryNet    // in synthetic time
 	delays    *delayMonitor // in real time
-	faultFile string        // in real time: what agents in other processes did wrong
+	faultFile string        // in real time: the faults of agents in other processes
 
 	good, locals, remotes []pdu.Domain // of agents without faults, and of faulty ones
-	goodRemote            pdu.Domain   // that of good which is in another process
+	goodRemote            pdu.Domain   // the one of good that is in another process
 	domains               []pdu.Domain // all
 
 	mu     sync.Mutex
 	fails  int
 	counts map[string]int
 	lines  map[string][2]int // least and greatest number of lines in the log, by address
-	stood  bool              // the machine has stood still
+	stood  bool              // the machine has stalled
 }
 
 func newChaos(t *testing.T, seed uint64) *chaos {
@@ -70,7 +70,7 @@ func newChaos(t *testing.T, seed uint64) *chaos {
 	return c
 }
 
-// failf reports what is wrong, but not for ever.
+// failf reports an error, up to a limited number.
 func (c *chaos) failf(format string, args ...any) {
 	c.mu.Lock()
 	c.fails++
@@ -139,7 +139,7 @@ func (c *chaos) checkWait(p pdu.PDU, domains []pdu.Domain, start, end time.Time)
 	// lateCall late. Besides, a remote agent may have to wait for an unsolicited reply first.
 	limit := c.timeout + max(extraTime+2*lateCall, unsolicitedWait)
 	if !slices.ContainsFunc(domains, func(d pdu.Domain) bool { return d == c.goodRemote || !slices.Contains(c.good, d) }) {
-		limit = c.tolerance() // nobody else has a share in how soon these agents reply
+		limit = c.tolerance() // nothing else delays the replies of these agents
 	}
 	over := end.Sub(start) - limit
 	if over <= 0 {
@@ -158,13 +158,13 @@ func (c *chaos) expectLines(addr string, least, most int) {
 	c.lines[addr] = [2]int{l[0] + least, l[1] + most}
 }
 
-// A chaosLog keeps what matters of the log.
+// A chaosLog keeps the relevant parts of the log.
 type chaosLog struct {
 	slog.Handler
 	mu       sync.Mutex
 	counts   map[string]int
 	agents   map[string][]string // what has happened to each agent in another process
-	closed   map[string]int      // clients that were broken off, by address
+	closed   map[string]int      // clients that were disconnected, by address
 	noReason []string            // lines without a reason
 
 	started func(pdu.Domain) // is called when an agent in another process has started
@@ -204,7 +204,7 @@ func (l *chaosLog) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// reason wants one of some attributes.
+// reason records a message unless one of the attributes keys is set.
 func (l *chaosLog) reason(message string, attrs map[string]string, keys ...string) {
 	for _, k := range keys {
 		if v := attrs[k]; v != "" && v != "<nil>" {
@@ -234,7 +234,7 @@ func TestChaos(t *testing.T) {
 	}
 	seed := chaosSeed(t)
 	defer slog.SetDefault(slog.Default())
-	slog.SetDefault(slog.New(slog.DiscardHandler)) // the panics of agents are meant
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // agents panic on purpose
 	before := countResources()
 	synctest.Test(t, func(t *testing.T) {
 		c := newChaos(t, seed)
@@ -400,7 +400,7 @@ func remoteNames(domains ...pdu.Domain) *pmns.Tree {
 	return b.Tree()
 }
 
-// disturb does to agents what administrators and kernels can do to them.
+// disturb stops, kills, restarts and replaces agents.
 func (c *chaos) disturb() {
 	luck := chance{rand.New(rand.NewPCG(c.seed, 1<<32))}
 	var stopped sync.WaitGroup
@@ -492,7 +492,7 @@ func (c *chaos) signal(p *process, s syscall.Signal) {
 	}
 }
 
-// report checks the run, and shows that something has happened.
+// report checks the results of the run and logs a summary.
 func (c *chaos) report() {
 	for _, what := range slices.Sorted(maps.Keys(c.counts)) {
 		c.t.Logf("%8d %s", c.counts[what], what)
@@ -571,19 +571,19 @@ func checkAgentEvents(events []string) error {
 	return nil
 }
 
-// A resources value holds the amounts of resources of a process that may leak.
+// resources holds the amounts of a process's resources that may leak.
 type resources struct {
 	goroutines, files, children int
 	heap                        uint64
 }
 
 func countResources() resources {
-	if r, w, err := os.Pipe(); err == nil { // from now on the poller of the run time library has its descriptors
+	if r, w, err := os.Pipe(); err == nil { // makes the runtime's poller open its descriptors
 		r.Close()
 		w.Close()
 	}
 	runtime.GC()
-	runtime.GC() // pools give up what they hold at the second
+	runtime.GC() // the second one empties pools
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	s := resources{goroutines: runtime.NumGoroutine(), files: -1, heap: m.HeapAlloc}

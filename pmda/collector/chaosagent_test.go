@@ -144,7 +144,7 @@ func newBadLocal(c *chaos, d pdu.Domain) *faulty {
 		case n < 60:
 			c.faultLog.addFault(d, faultReply, now, 0)
 			m.ExactAgent.Fetch(context.Background(), r, wrongIDs(n/20, ids), w)
-		case n < 80: // of a wrong type, which nobody checks
+		case n < 80: // of a wrong type, which is not checked
 			for _, id := range ids {
 				w.Begin(id)
 				for _, inst := range collectortest.ExpectedInsts(collectortest.ExpectedDesc(id).InDom, r.Profile) {
@@ -187,7 +187,7 @@ func (m *faulty) EndClient(c *pmda.Client) {
 	}
 }
 
-// An agentProgram is an agent in another process, or one that passes for it.
+// An agentProgram is an agent in another process, or one that acts like it in this process.
 type agentProgram struct {
 	domain  pdu.Domain
 	timeout time.Duration
@@ -196,7 +196,7 @@ type agentProgram struct {
 	in      io.Reader
 	out     io.Writer
 	exit    func(status int)
-	fault   func(kind faultKind, lasts time.Duration) // notes a fault
+	fault   func(kind faultKind, lasts time.Duration) // records a fault
 }
 
 func (p *agentProgram) run(ctx context.Context) error {
@@ -243,7 +243,7 @@ func (o *agentOutput) setPause(d time.Duration) {
 // newBadRemote returns a faulty agent for a separate process. It may also break the protocol.
 func (p *agentProgram) newBadRemote(out *agentOutput) *faulty {
 	m := &faulty{ExactAgent: collectortest.NewExactAgent(p.domain)}
-	send := func(u pdu.PDU) { // a PDU beside the replies
+	send := func(u pdu.PDU) { // an unsolicited PDU
 		pdu.NewConn(struct {
 			io.Reader
 			io.Writer
@@ -302,7 +302,7 @@ func TestChaosAgent(t *testing.T) {
 	if flag.Arg(0) != "agent" {
 		t.Skip("runs as a program of other tests")
 	}
-	slog.SetDefault(slog.New(slog.DiscardHandler)) // its panics are meant
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // it panics on purpose
 	p := agentProgram{in: os.Stdin, out: os.Stdout, exit: os.Exit, fault: func(faultKind, time.Duration) {}}
 	var faults string
 	if _, err := fmt.Sscan(strings.Join(flag.Args()[1:], " "), &p.domain, &p.timeout, &p.seed, &p.correct, &faults); err != nil {

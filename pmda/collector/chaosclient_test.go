@@ -192,7 +192,7 @@ func (k *chaosClient) request(p pdu.PDU, want pdu.Kind, domains ...pdu.Domain) (
 	h, body, err := k.pdus.Read()
 	var s pdu.Status
 	if err == nil && h.Kind == pdu.KindError && want != pdu.KindError && s.Decode(body) == nil && s.Code > 0 {
-		h, body, err = k.pdus.Read() // what it says has changed
+		h, body, err = k.pdus.Read() // the PDU after a state change
 	}
 	k.checkWait(p, domains, k.sent, time.Now())
 	switch {
@@ -222,7 +222,7 @@ type domainCode struct {
 // for each request and agent, even if it replaced many values.
 func (k *chaosClient) failedWith(code pdu.Error, domains []pdu.Domain, what string) {
 	if code == pdu.ErrTimeout || code == lost {
-		domains = k.sentDomains // others may have taken all the time
+		domains = k.sentDomains // other agents may have used up the time
 	}
 	if k.delays != nil && k.machineStood(time.Now().Add(-3*k.timeout), k.timeout/6) {
 		for _, d := range domains {
@@ -478,8 +478,8 @@ func (k *chaosClient) reverse() bool {
 	return k.same(err, want, &p)
 }
 
-// children asks for the names below a root, or, which concerns all agents, below
-// all.
+// children requests the names below one root, or below the root of all names, which concerns all
+// agents.
 func (k *chaosClient) children() bool {
 	d := k.domain()
 	root := fmt.Sprintf("dynamic%d", d)
@@ -496,7 +496,7 @@ func (k *chaosClient) children() bool {
 		}
 		err := p.Decode(body)
 		for _, d := range k.domains {
-			// An agent that was called when others had taken all the time leaves its root.
+			// The root stays if other agents have used up the time.
 			root := fmt.Sprintf("dynamic%d", d)
 			if !slices.Contains(p.Names, root+".x9") && !slices.Contains(p.Names, root) {
 				k.failedWith(pdu.ErrName, []pdu.Domain{d}, "traversal that lacks "+root)
@@ -684,7 +684,7 @@ func (k *chaosClient) sendInvalidRequests() {
 			b[i] = byte(k.rng.Int())
 		}
 		kind := pdu.Kind(0x7000 + k.rng.IntN(64))
-		if kind == pdu.KindCreds || kind == pdu.KindProfile { // have no reply
+		if kind == pdu.KindCreds || kind == pdu.KindProfile { // they have no reply
 			continue
 		}
 		k.conn.Write(collectortest.PutHeader(b, kind))

@@ -16,8 +16,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 )
 
-// A fault is something that an agent of a chaos run does wrong, or that happens to it. Its error
-// budget says which errors clients may see.
+// A fault is an error that an agent of a chaos run makes, or an event that affects it. Its budget
+// lists the errors that clients may see.
 type fault struct {
 	domain   pdu.Domain
 	kind     faultKind
@@ -160,7 +160,7 @@ func (l *faultLog) complete(calls int, tolerance time.Duration) {
 // errors.
 func (l *faultLog) unexplained() (over []failed) {
 	byDomain := map[pdu.Domain][]*fault{}
-	for _, f := range l.faults { // which are in the order of their ends
+	for _, f := range l.faults { // sorted by their ends
 		byDomain[f.domain] = append(byDomain[f.domain], f)
 	}
 	assigned := map[*fault]*failed{}

@@ -13,8 +13,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A memoryNet has listeners and agents in this process, connected by pipes in
-// memory, so that a chaos run needs neither sockets nor real time.
+// A memoryNet has listeners and agents in this process, connected by pipes in memory, so that a
+// chaos run needs neither sockets nor real time.
 type memoryNet struct {
 	mu     sync.Mutex
 	agents map[pdu.Domain]*memoryAgent // those that run
@@ -80,7 +80,7 @@ type memoryAgent struct {
 	in   *buffered // what the collector has sent
 
 	mu    sync.Mutex
-	until time.Time // it is stopped
+	until time.Time // when it is no longer stopped
 }
 
 // dialAgent starts the agent of a domain, and connects to it.

@@ -66,7 +66,7 @@ func chaosServer(socket string) int {
 	return 0
 }
 
-// termGrace is enough for requests and agents on a busy machine; one that is stopped takes it all.
+// termGrace is enough for requests and agents on a busy machine. A stopped agent uses it up.
 const termGrace = 5 * time.Second
 
 // A chaosProcess is a collector in a separate process.
@@ -113,8 +113,7 @@ func startChaosServer(t *testing.T, files int) *chaosProcess {
 	return p
 }
 
-// end ends the collector with a signal, and returns when it has ended. The grace
-// is for clients, then for agents.
+// end ends the collector with a signal and waits for it. Clients and then agents have termGrace.
 func (p *chaosProcess) end(t *testing.T) {
 	start := time.Now()
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {

@@ -30,38 +30,38 @@ type client struct {
 	since time.Time                   // when it connected
 	info  atomic.Pointer[pmda.Client] // nil until it has a slot
 
-	// What belongs to the goroutine that serves the client; see call.
-	hasCreds      atomic.Bool // its CREDS have come
-	credsBy       time.Time   // when they have to; zero for no limit
+	// Owned by the goroutine that serves the client; see call.
+	hasCreds      atomic.Bool // its CREDS have arrived
+	credsBy       time.Time   // deadline of the CREDS; zero for no limit
 	writeDeadline time.Time
 	profiles      map[int32]profile
-	requestMemory int  // what the request in progress was charged for when it came
+	requestMemory int  // bytes that admitRequest has charged
 	wide          bool // the last result was long
 	seen          seenChanges
 	failedLogins  int
 	rates         rates
-	ctx           *callContext // of calls of agents; after one is abandoned there is another
+	ctx           *callContext // of calls of agents; renewed after one is abandoned
 	secured       *tls.Conn    // nil without TLS
-	tlsMemory     int          // what the client was charged for that
+	tlsMemory     int          // bytes charged for TLS
 
 	memory        account
 	profileMemory account      // of its profiles alone
-	unread        atomic.Int64 // since when a long reply is being written, on Server.clock; or 0
+	unread        atomic.Int64 // start of the write of a long reply, on Server.clock; or 0
 
 	admission admission
 	denied    atomic.Uint32        // access.Ops
-	inline    atomic.Pointer[call] // the latest inline call of the request in progress; for the watchdog
+	inline    atomic.Pointer[call] // the request's latest inline call, for the watchdog
 
 	mu        sync.Mutex
 	endCalls  context.CancelFunc // ends ctx
-	noCalls   bool               // no further call of an agent is wanted
+	noCalls   bool               // cancelCalls was called
 	busy      bool               // a request is in progress
 	requests  uint64             // that have arrived
-	closing   bool               // no further request is wanted
-	closeCode pdu.Error          // what the client is told in the end, if it is not 0
+	closing   bool               // no further request is accepted
+	closeCode pdu.Error          // the last error sent to the client; 0 for none
 
 	closed atomic.Bool // the connection
-	gone   bool        // agents are being told that it has gone; guarded by Server.mu
+	gone   bool        // removeClient was called; guarded by Server.mu
 }
 
 func newClient(s *Server, conn net.Conn) *client {
@@ -84,7 +84,7 @@ func newClient(s *Server, conn net.Conn) *client {
 		}
 		trace(out, h, body)
 	}
-	s.changes.since(&c.seen) // a client is not told of what changed before it connected
+	s.changes.since(&c.seen) // earlier changes are not reported to the client
 	return c
 }
 
@@ -113,8 +113,7 @@ func (c *client) cancelCalls() {
 	c.endCalls()
 }
 
-// peer returns the process at the other end of a connection. It returns -1 for each unknown
-// value.
+// peer returns the process at the other end of a connection, and -1 for each unknown value.
 func peer(c net.Conn) (pid, uid, gid int) {
 	if local, ok := c.(inProcess); ok && !local.anonymous {
 		return os.Getpid(), os.Getuid(), os.Getgid()
@@ -219,8 +218,8 @@ func (c *client) limitWrite(now time.Time) {
 	}
 }
 
-// serve serves a client until it disconnects, breaks the protocol, or the Server ends. It may not
-// return; see call.
+// serve serves a client until it disconnects, breaks the protocol, or the Server ends. It may end
+// its goroutine instead of returning; see call.
 func (c *client) serve() {
 	c.s.traceClient(c, true, nil)
 	err := c.admit()
@@ -282,7 +281,7 @@ func (c *client) serveRequests() error {
 			continue
 		}
 		if err == io.EOF || errors.Is(err, syscall.ECONNRESET) {
-			return nil // as C clients go: their sockets linger for no time
+			return nil // C clients reset the connection: their sockets do not linger
 		}
 		if err != nil {
 			return err

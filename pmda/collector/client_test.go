@@ -33,15 +33,16 @@ func container(name string) pdu.Attr {
 	return pdu.Attr{Key: pdu.AttrContainer, Value: []byte(name)}
 }
 
-// CREDS in every form, and what a request after it gets: as from C pmcd, but that C pmcd serves a
-// client whose CREDS have failed.
+// TestCreds checks every form of CREDS and the reply to the next request. The replies are those of
+// C pmcd, except that C pmcd serves a client whose CREDS have failed.
 func TestCreds(t *testing.T) {
 	s := collectortest.CloseAtEnd(t, &collector.Server{})
 	collectortest.Add(t, s, &collectortest.Agent{Name: "a", Domain: 10})
 	desc := pdu.DescReq{PMID: pdu.MakePMID(10, 0, 1)}
 	const described = "{Desc:{PMID:10.0.1 Type:U32 InDom:PM_INDOM_NULL Sem:instant Units:}}"
 	fail := func(e pdu.Error) string { return "error: " + e.Error() + "\n" }
-	denied := fail(pdu.ErrPermission) + "error: " + pdu.ErrPermission.Error() // of what comes after the request, too
+	// The second error is the reply to the next request.
+	denied := fail(pdu.ErrPermission) + "error: " + pdu.ErrPermission.Error()
 	creds := func(f pdu.Features) pdu.PDU { return pdu.Creds{Version: 2, Features: f} }
 	for _, test := range []struct {
 		name string
@@ -84,7 +85,7 @@ func TestCreds(t *testing.T) {
 				g.Conn.Write(0, p) // the collector may have closed the connection
 			}
 			if test.want != "" {
-				// A request without a reply that shows the end of those before it.
+				// PROFILE has no reply. The bytes after it end the connection after all replies.
 				g.Conn.Write(0, pdu.SetProfile{})
 				g.SendBytes(make([]byte, 12))
 			}
@@ -95,8 +96,8 @@ func TestCreds(t *testing.T) {
 	}
 }
 
-// Replies come in the order of the requests, however the bytes of these are split.
-// What cannot be a PDU ends the connection, and no other.
+// TestFraming checks that replies come in the order of the requests, however the requests are
+// split. Bytes that cannot be a PDU end only their own connection.
 func TestFraming(t *testing.T) {
 	s := &collector.Server{MaxPDU: 100}
 	collectortest.Add(t, s, &collectortest.Agent{Name: "a", Domain: 10})
@@ -369,7 +370,7 @@ func TestDenied(t *testing.T) {
 					may = test.store
 				}
 				if p.Kind() == pdu.KindProfile && may {
-					g.Send(p) // silence
+					g.Send(p) // has no reply
 					continue
 				}
 				if got := g.Request(p); (got != denied) != may {
@@ -436,7 +437,7 @@ func TestNewRules(t *testing.T) {
 	g := collectortest.Connect(t, s)
 	desc := pdu.DescReq{PMID: pdu.MakePMID(10, 0, 1)}
 	denied := "error: " + pdu.ErrPermission.Error()
-	g.Request(desc) // its profile has been taken
+	g.Request(desc) // after the reply the collector has the profile
 	configure(`disallow "unix:": fetch;`)
 	if got := g.Request(desc); got != denied {
 		t.Errorf("fetch denied: %s", got)
@@ -461,7 +462,7 @@ func TestNewRules(t *testing.T) {
 	}
 	collectortest.Eventually(t, "end", func() bool { return s.NumClients() == 0 })
 	configure(`allow "unix:": all, maximum 1 connections;`)
-	collectortest.Connect(t, s).Request(desc) // all places are free
+	collectortest.Connect(t, s).Request(desc) // no connection counts any more
 }
 
 // TestManyClients runs many clients in parallel, each with its own contexts and profiles.
@@ -561,7 +562,7 @@ func TestFetch(t *testing.T) {
 	if got, want := g.Request(pdu.SetProfile{Context: 63}), "error: "+collector.ErrTryAgain.Error(); got != want {
 		t.Errorf("one context too many: %s", got)
 	}
-	g.Send(pdu.SetProfile{Context: 63000}) // it is known
+	g.Send(pdu.SetProfile{Context: 63000}) // a known context
 	if got := g.Request(pdu.Fetch{Context: 63000, PMIDs: ids(10)}); got != "RESULT 10.0.0 -1=0" {
 		t.Errorf("context 63000: %s", got)
 	}
@@ -713,8 +714,8 @@ func (l *fakeListener) Accept() (net.Conn, error) {
 func (l *fakeListener) Close() error   { l.once.Do(func() { close(l.closed) }); return nil }
 func (l *fakeListener) Addr() net.Addr { return &net.UnixAddr{Name: "fake", Net: "unix"} }
 
-// When the process is out of descriptors, the clients that are connected are served on, a line is
-// logged once a minute, and accepts again later.
+// TestAcceptBackOff checks that a Server that is out of descriptors continues to serve its clients,
+// logs a line once a minute, and accepts clients again later.
 func TestAcceptBackOff(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("errors of accept do not pass there")

@@ -55,7 +55,7 @@ func (t *clientTable) add(c *client) {
 func (s *Server) removeClient(c *client) {
 	c.endAdmission()
 	s.mu.Lock()
-	c.gone = true // agents that are added from now on are not told of it
+	c.gone = true // agents that are added from now on do not learn of the client
 	agents := s.agents.Load().list
 	s.mu.Unlock()
 	info := c.info.Load()

@@ -13,7 +13,7 @@ import (
 )
 
 // RestartAgents restarts the agents that have died or failed to start, as pmcd does on SIGHUP. It
-// returns their names.
+// returns the names of these agents, even of those that fail again.
 func (s *Server) RestartAgents() []string {
 	s.init()
 	var names []string
@@ -31,7 +31,7 @@ func (s *Server) RestartAgents() []string {
 // the limits as SetAccess and SetLimits do: a configuration without an access section allows
 // everything. An agent whose line has not changed runs on, except that it gets the name in the
 // line. An agent whose line has gone or changed ends. Configure starts new agents and those that
-// have died. Agents of Add stay. The error joins the errors of agents that did not start.
+// have died. Agents of Add stay. The error joins the errors of new agents that did not start.
 func (s *Server) Configure(cfg *pmcdconf.Config) error {
 	s.init()
 	s.configuring.Lock()
@@ -73,8 +73,7 @@ func (s *Server) Configure(cfg *pmcdconf.Config) error {
 	return errors.Join(errs...)
 }
 
-// sameProcess reports whether the agent that line b started can serve line a: the lines differ in
-// the name and the line number at most.
+// sameProcess reports whether two lines start the same agent, perhaps under different names.
 func sameProcess(a, b pmcdconf.Agent) bool {
 	same := a.Domain == b.Domain && a.Kind == b.Kind && slices.Equal(a.Argv, b.Argv)
 	switch a.Kind {

@@ -10,8 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
-// TestRequestsWhileConfiguring: requests wait for the agents that Configure starts, until their
-// deadline, and for no others.
+// TestRequestsWhileConfiguring checks that requests wait for agents that Configure is about to
+// start, at most until their deadline, and for no other agents.
 func TestRequestsWhileConfiguring(t *testing.T) {
 	for _, timeout := range []time.Duration{time.Minute, 20 * time.Millisecond} {
 		t.Run(timeout.String(), func(t *testing.T) { testRequestsWhileConfiguring(t, timeout) })
@@ -50,7 +50,7 @@ func testRequestsWhileConfiguring(t *testing.T, timeout time.Duration) {
 	select {
 	case got := <-codes:
 		t.Errorf("%v before the agent has started", got)
-	case <-time.After(50 * time.Millisecond): // long enough for a reply that should not come
+	case <-time.After(50 * time.Millisecond): // long enough for an unexpected reply
 	}
 	close(start)
 	if err := <-configured; err != nil {
@@ -61,7 +61,7 @@ func testRequestsWhileConfiguring(t *testing.T, timeout time.Duration) {
 	}
 }
 
-// codesOf are the codes of requests for a value and a descriptor of a domain.
+// codesOf returns the codes of requests for a value and a descriptor of a domain.
 func codesOf(t *testing.T, s *Server, d pdu.Domain) [2]pdu.Error {
 	g, id := collectortest.Connect(t, s), pdu.MakePMID(d, 0, 1)
 	var value pdu.Error

@@ -101,7 +101,7 @@ func (l ContextLabels) files() (sets []pdu.LabelSet, skipped []error, err error)
 		return nil, nil, err
 	}
 	optional, more, err := labelDir(filepath.Join(l.Dir, "optional"), true)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // there need not be any
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // the directory may be missing
 		more = append(more, err)
 	}
 	return append(sets, optional...), append(skipped, more...), nil
@@ -129,7 +129,7 @@ func labelDir(dir string, optional bool) (sets []pdu.LabelSet, skipped []error, 
 	return sets, skipped, nil
 }
 
-// labelFile reads a label file. dropped reports labels that are left out.
+// labelFile reads a label file. dropped reports omitted labels.
 func labelFile(file string, optional bool) (set pdu.LabelSet, dropped, err error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -148,7 +148,7 @@ func labelFile(file string, optional bool) (set pdu.LabelSet, dropped, err error
 	return set, pdu.CheckLabelNames(string(text)), err
 }
 
-// host is the labels that say which host this is.
+// host returns the labels that identify the host.
 func (l ContextLabels) host() map[string]string {
 	hostname, domain := l.Hostname, l.DomainName
 	if hostname == nil {
@@ -201,7 +201,7 @@ func (l ContextLabels) hashed() (yes bool) {
 	return yes
 }
 
-// firstLine is the first line of a file, empty if it cannot be read.
+// firstLine returns the first line of a file, or an empty string if the file cannot be read.
 func firstLine(file string) string {
 	if file == "" {
 		return ""

@@ -2,7 +2,7 @@ package collector
 
 import "golang.org/x/sys/unix"
 
-// domainName is getdomainname.
+// domainName returns the host's NIS domain, as getdomainname(2) does.
 func domainName() string {
 	var u unix.Utsname
 	if unix.Uname(&u) != nil {

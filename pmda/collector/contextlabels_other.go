@@ -2,5 +2,5 @@
 
 package collector
 
-// domainName is what the system says of NIS domains: nothing.
+// domainName returns no NIS domain on this system.
 func domainName() string { return "" }

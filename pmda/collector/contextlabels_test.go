@@ -21,7 +21,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// labelFiles are a directory with files that count and files that do not.
+// labelFiles is a directory with valid label files and files that are skipped.
 var labelFiles = map[string]string{
 	"labels/a.json":     `{"role":"test","n":1.50,"sub":{"a":true},"hostname":"x"}`,
 	"labels/b":          `{"role" : "prod", "zed" : "Z"}`,
@@ -105,7 +105,7 @@ func TestContextLabels(t *testing.T) {
 	}
 }
 
-// TestBadLabelNames: a bad name does not hide other labels, and the log says so once.
+// TestBadLabelNames checks that a bad name does not hide other labels, and is logged once.
 func TestBadLabelNames(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"a.conf": `{"_block":16,"site":"b1"}`, "b.conf": `{"data-center":{"x":1},"rack":"r7"}`, "c.conf": `{"9":1}`} {
@@ -174,7 +174,7 @@ func TestLabelsConf(t *testing.T) {
 	}
 }
 
-// A client's context labels are those that a C pmcd would give it.
+// TestInteropContextLabels checks that a client's context labels are those of C pmcd.
 func TestInteropContextLabels(t *testing.T) {
 	pcptest.Need(t, "pmcd", "pminfo")
 	dir := writeLabelFiles(t)
@@ -212,8 +212,8 @@ func TestInteropContextLabels(t *testing.T) {
 	}
 }
 
-// The label sets that a client gets are those of a C pmcd to the byte: the JSON and
-// the place and flags of each label in it.
+// TestInteropContextLabelSets checks that the label sets equal those of C pmcd: the JSON, and the
+// position and flags of each label in it.
 func TestInteropContextLabelSets(t *testing.T) {
 	pcptest.Need(t, "pmcd")
 	many, one := writeLabelFiles(t), t.TempDir()
@@ -248,7 +248,7 @@ func contextLabels(t *testing.T, addr string) pdu.LabelReply {
 		t.Fatal(err)
 	}
 	h, body, err := c.Read()
-	if err == nil && h.Kind == pdu.KindError { // that something has changed
+	if err == nil && h.Kind == pdu.KindError { // a state change
 		_, body, err = c.Read()
 	}
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdatest"
 )
 
-// TestContract: the Server's own agent keeps the contract of a Handler.
+// TestContract checks that the Server's own agent fulfils the contract of a Handler.
 func TestContract(t *testing.T) {
 	b := collector.NewFixture(t, &collector.Server{})
 	if err := b.Add(collectortest.EmptyAgent("zebra", 250)); err != nil {
@@ -22,6 +22,7 @@ func TestContract(t *testing.T) {
 		pmdatest.Store{Metric: "pmcd.control.register", Instance: "3", Value: "-5", Client: b.Me},
 		pmdatest.Store{Metric: "pmcd.control.traceconn", Value: "2", Client: b.Me, Err: pdu.ErrBadStore},
 		pmdatest.Store{Metric: "pmcd.numagents", Value: "2", Client: b.Me, Err: pdu.ErrPMID},
-		pmdatest.Store{Metric: "pmcd.seqnum", Value: "1", Shows: "pmcd.numagents", Want: "2"}, // which counts up whatever the value is
+		// Any value increments it.
+		pmdatest.Store{Metric: "pmcd.seqnum", Value: "1", Shows: "pmcd.numagents", Want: "2"},
 	))
 }

@@ -1,5 +1,5 @@
-// Package collector hosts agents and serves clients: it is the engine of pmcd, for a program to
-// embed. The program needs no fork, no pipe and no configuration file:
+// Package collector hosts agents and serves clients. It is pmcd as a library: the program that
+// embeds it needs no fork, no pipe and no configuration file.
 //
 //	srv := &collector.Server{}
 //	if err := srv.Add(pmdago.New(pmdago.Options{})); err != nil { // metrics of Go's run time
@@ -11,33 +11,32 @@
 //	}
 //	log.Fatal(srv.Serve(context.Background(), ln)) // until the context ends
 //
-// Every PCP client can connect to it, such as pminfo -h localhost -f or pmval -h localhost
+// Every PCP client can connect to it, for example with pminfo -h localhost -f or pmval -h localhost
 // go.goroutines. The program itself reads the metrics through pmapi.Local(ctx, srv), without a
 // socket.
 //
 // The command examples/embed is a web server with a collector that counts its requests. The command
-// examples/pmcd is a complete pmcd on this package; its README.md is the page for operators.
+// examples/pmcd is a complete pmcd that uses this package; its README.md is for operators.
 //
 // # Agents
 //
 // [Server.Add] hosts an agent in this process, which brings its own names. Call it for each agent:
 // the program's own (see package pmda), that of pmdalinux.New(pmdalinux.Options{}) for the metrics
-// of the kernel, or that of pmdaproc.New(nil) for processes. Clients whose user is unknown see
-// only sums of the metrics of processes.
+// of the kernel, or that of pmdaproc.New(nil) for processes. A client whose user is unknown does
+// not see single processes.
 //
 // [Server.StartAgent] runs an agent in another process, over a pipe or a socket, as a line of
-// pmcd.conf says. Its names come from a PMNS file (Server.Names). An agent that dies is started
-// again, at most once a minute. [Server.Configure] takes a whole configuration and, while the
-// Server runs, a changed one. The agent of domain 2, with the metrics pmcd.* about the
-// collector itself, is always there.
+// pmcd.conf says. Its names come from a PMNS file (Server.Names). An agent that dies is restarted,
+// at most once a minute. [Server.Configure] applies a whole configuration, also a changed one while
+// the Server runs. The Server's own agent, of domain 2, has the metrics pmcd.* about the collector.
 //
-// Requests of different clients run at the same time, also in one agent. Wrap an agent that is not
-// safe for that with pmda.Serial.
+// Requests of different clients run concurrently, even in one agent. Wrap an agent that is not safe
+// for concurrent use with pmda.Serial.
 //
 // # Labels
 //
-// Server.Labels labels all values with the names of the host and the machine's id. Where PCP is
-// installed, [SystemLabels] adds the files in its directory labels, as C pmcd does:
+// Server.Labels are the labels of all values; by default they name the host. Where PCP is
+// installed, [SystemLabels] adds the machine's id and PCP's label files, as C pmcd does:
 //
 //	srv := &collector.Server{Labels: collector.SystemLabels("/etc/pcp")}
 //
@@ -47,29 +46,29 @@
 //
 //   - Each client has its own goroutine and gets its replies in the order of its requests. A
 //     client that sends half a request, or does not read its replies, is disconnected after a
-//     time-out; others do not notice.
+//     timeout.
 //   - An agent in this process is called on the goroutine of the client. A call that takes
 //     longer than Server.Timeout is abandoned: the client gets pdu.ErrTimeout for the metrics
 //     of that agent and the values of the others, and can send further requests. The context of
-//     the call ends, and its late result is dropped. Agents whose calls take more than a
+//     the call ends, and its late result is dropped. Agents whose latest call took more than a
 //     millisecond are called in parallel.
 //   - A client that uses an agent much does not keep others waiting. Among the clients that
 //     wait for an agent, the one that has used it least is next. A fetch of more than 1024
-//     metrics is made in parts, each with its own refresh; other clients have their turn
+//     metrics is made in parts, each with its own refresh; other clients get their turn
 //     between the parts.
-//   - At most 4 calls of an agent run at one time. When all of them are abandoned, the
-//     agent is fenced until one returns: its clients get pdu.ErrPMDAFenced at once.
+//   - At most 4 calls of an agent in this process run at a time. When all of them are abandoned,
+//     the agent is fenced until one returns: its clients get pdu.ErrPMDAFenced at once.
 //   - When an agent panics, the client gets an error, and the agent is fenced for a second.
 //   - An agent in another process that does not reply in time gets no further request until the
 //     late reply has come; clients get pdu.ErrAgain. The agent is ended and started again only
-//     when it breaks the protocol or stays silent for ten time-outs, at least half a minute.
+//     when it breaks the protocol or stays silent for ten timeouts, at least half a minute.
 //   - What a client sends is checked before it is used. A client that breaks the framing is
 //     disconnected; a request that is malformed, unknown or not allowed gets an error.
 //
 // # Users and login
 //
-// A client on a unix socket or in this process is the user that it runs as. Any other client is
-// anonymous until it logs in as one of Server.Users:
+// A client in this process, or on Linux one on a unix socket, is the user that it runs as. Any
+// other client is anonymous until it logs in as one of Server.Users:
 //
 //	srv.Users = sasl.File{Path: "/etc/collector.users"} // ann:SCRAM-SHA-256$4096:...
 //	srv.CredsRequired = true                            // serve no anonymous clients
@@ -79,14 +78,14 @@
 //
 //	srv.LookupAccount = func(string) (uid, gid int, err error) { return 65534, 65534, nil }
 //
-// Without CredsRequired, clients still have to log in where the rules of Access name users or
-// groups. These rules hold for the account of the user and its groups, and agents get the user's
-// name. The latest login replaces the identity of before.
+// Without CredsRequired, clients still have to log in if the rules of Access name users or groups.
+// These rules apply to the account of the user and its groups, and agents get the user's name. A
+// later login replaces the identity.
 //
 // A client whose login fails may do nothing on its connection until a login succeeds. The same
-// holds for any other request in its credentials that fails, such as one for TLS.
+// applies when another request in its credentials fails, such as one for TLS.
 //
-// Package pdu/sasl makes the lines of the file and reads the databases of saslpasswd2. A client
+// Package pdu/sasl creates the lines of the file and reads the databases of saslpasswd2. A client
 // names the user in the host specification, as in 'web1?user=ann&pass=secret'; see
 // Dialer.AskLogin of package pmapi for a prompt. With SCRAM-SHA-256 the password does not cross
 // the network.
@@ -98,9 +97,9 @@
 //
 // # Encryption
 //
-// Clients and collectors encrypt their connection with TLS 1.2 or 1.3 as PCP 6 and later do: on the
-// same port as without, by an upgrade that the client requests. Server.TLS is the configuration of
-// a server of crypto/tls:
+// Clients and collectors can encrypt their connection with TLS 1.2 or 1.3, as in PCP 6 and later.
+// The client requests the upgrade on the same port. Server.TLS is the configuration of a server of
+// crypto/tls:
 //
 //	cert, err := tls.LoadX509KeyPair("server.crt", "server.key")
 //	if err != nil {
@@ -113,21 +112,20 @@
 //
 // Clients ask for TLS with the host specification pcps://web1. They then verify that the
 // certificate is for the host's name and comes from an authority that the system trusts or that
-// RootCAs of Dialer.TLS has. PCP's tools verify less. With pcps://web1?secure=relaxed the
+// is in RootCAs of Dialer.TLS. PCP's tools verify less. With pcps://web1?secure=relaxed the
 // connection is encrypted if the collector has TLS.
 //
 // RequireClientCert turns away clients of other hosts without TLS, and all clients with TLS
 // that show no certificate from an authority in ClientCAs. [Server.SetTLS], or a GetCertificate
 // of the configuration, replaces the certificate while clients are connected.
 //
-// A client whose start of TLS fails is disconnected, and so is a client that does not finish
-// its handshake within 10 seconds. A client that had to ask for TLS and did not is denied
-// everything. C pmcd serves a client whose start of TLS failed, or that did not ask for it.
-// During a handshake it serves no other client.
+// A client is disconnected if its handshake fails or takes more than 10 seconds. A client that had
+// to ask for TLS and did not is denied everything. C pmcd serves a client whose handshake failed,
+// or that did not ask for TLS. During a handshake it serves no other client.
 //
-// Prefer a key on the curve P-256, which PCP's programs know too. A Go program needs over 20
-// times as long to sign with an RSA key of 2048 bits, once in each handshake. That is more than
-// twice the time of OpenSSL, so fewer clients can connect in a second than to C pmcd.
+// Prefer a key on the curve P-256, which PCP's programs know too. In each handshake, a Go program
+// needs over 20 times as long to sign with an RSA key of 2048 bits. That is more than twice the
+// time of OpenSSL, so fewer clients can connect in a second than to C pmcd.
 //
 // # Limits
 //
@@ -151,36 +149,35 @@
 //
 // # Memory
 //
-// Memory is counted before it is taken: for long requests, profiles, agents' replies and
-// results, until the client has read them. No client may hold more than is left for the others.
-// When memory is short, the Server disconnects the clients that have not read a reply for the
-// longest time: at least one second if they hold more than the client that needs memory,
-// otherwise five. The first 64 KiB of a client are never refused.
+// Memory for long requests, profiles, agents' replies and results is counted before it is
+// allocated. No client may hold more than is left for the others. When memory is short, the Server
+// disconnects the clients that have not read a reply for the longest time: at least one second if
+// they hold as much as the client that needs memory would, otherwise five. The first 64 KiB of a
+// client are never refused.
 //
 // If a profile is refused, the next fetch in its context returns the reason. Some seconds after a
-// peak, garbage is collected, so that memory goes back to the system.
+// peak the Server collects garbage, so that memory returns to the system.
 //
-// When the process is out of file descriptors, the Server goes on with its clients, refuses others
-// with pdu.ErrConnLimit, and accepts them when it can again.
+// When the process is out of file descriptors, the Server continues to serve its clients and
+// refuses others with pdu.ErrConnLimit until descriptors are free again.
 //
 // # Logging
 //
-// There is one line for each connection that is refused or broken off, with the reason, and for
-// each change of an agent's state: started, died, timed out, fenced, replying again, not ready
-// and ready, restarted, removed. Requests, and clients that connect and close the connection,
-// are not logged.
+// The Server logs each login, each connection that is refused or fails, with the reason, and each
+// change of an agent's state: started, died, timed out, fenced, replying again, not ready and
+// ready, removed. It does not log requests, or clients that connect and disconnect.
 //
 // # Latencies
 //
-// The metrics pmcd.agent.latency.count, total, max, p50, p90 and p99 show, for each agent, the
-// number of its calls and how long they took. Those of pmcd.client.latency show how many
+// For each agent, the metrics pmcd.agent.latency.count, total, max, p50, p90 and p99 show the
+// number of its calls and how long they took. The metrics pmcd.client.latency.* show how many
 // replies had to wait for slow clients, and how long; pmcd.client.latency.stopped counts the
 // clients that were disconnected for that. C pmcd has no such metrics.
 //
 // # Clients in this process
 //
-// [Server.DialContext] gives a client in this process a connection without a socket. It is the
-// interface that pmapi.Local uses.
+// [Server.DialContext] gives a client in this process a connection without a socket. pmapi.Local
+// uses it.
 //
 // # Replacing a collector
 //
@@ -198,6 +195,6 @@
 //	-D pdu                      TracePDUs and TraceUnbuffered of Server.Trace
 //	SIGUSR2                     Shutdown, ListenerFile; C pmcd has no such thing
 //	/etc/sasl2/pmcd.conf        Server.Users, Server.Mechanisms
-//	PMCD_ADD_AGENT, …           pdu.ChangeAddAgent, …, sent ahead of the next fetch
-//	SIGHUP                      Configure, RestartAgents, SetNames
+//	PMCD_ADD_AGENT, …           pdu.ChangeAddAgent, …, sent before the next result of a fetch
+//	SIGHUP                      Reset, Configure, RestartAgents, SetNames
 package collector

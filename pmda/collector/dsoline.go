@@ -39,8 +39,9 @@ func daemonOfDSO(conf pmcdconf.Agent) string {
 	return dir + "pmda" + name
 }
 
-// programOfDSO returns the command of that program, or nil if the program does not exist. Its log
-// is named after the line, because the program may also run for another line.
+// programOfDSO returns the command that runs the program of daemonOfDSO, or nil if the program does
+// not exist. The agent's name is that of the log, because the program may also run for another
+// line.
 func programOfDSO(conf pmcdconf.Agent) []string {
 	program := daemonOfDSO(conf)
 	if info, err := os.Stat(program); err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
@@ -49,8 +50,8 @@ func programOfDSO(conf pmcdconf.Agent) []string {
 	return []string{program, "-d", strconv.Itoa(int(conf.Domain)), "-l", conf.Name + ".log"}
 }
 
-// unknownEntry returns why the agent of a "dso" line cannot be started, with advice. Neither this
-// program has the entry point, nor is there a program beside the shared object.
+// unknownEntry returns the error for a "dso" line whose entry point is not in DSO, and whose shared
+// object has no program beside it.
 func (s *Server) unknownEntry(conf pmcdconf.Agent) error {
 	known := "none"
 	if len(s.DSO) > 0 {

@@ -11,7 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
-// The program of a "dso" line that knows no labels has those that pmcd gives the shared object.
+// TestLabelsOfDSO checks that the program of a "dso" line without labels gets those that pmcd gives
+// the shared object.
 func TestLabelsOfDSO(t *testing.T) {
 	own, err := pdu.MakeLabels(pdu.LabelDomain, map[string]string{"agent": "own"}, false)
 	if err != nil {

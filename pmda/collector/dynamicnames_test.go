@@ -20,9 +20,9 @@ import (
 
 var dynamicMetrics = flag.Int("dynamic.metrics", 2000, "add and remove `n` dynamic metrics")
 
-// changing is an agent that adds n metrics below changing.run, one by one, and removes them in the
-// same order when there are n/2, when a value is stored into changing.done. That is 1 when all have
-// gone. It goes on only as requests come.
+// changing returns an agent that, after a store into changing.done, adds n metrics below
+// changing.run one by one. Once there are n/2, it also removes them in the same order.
+// changing.done is 1 when all are gone. Only requests advance it.
 func changing(n int) *pmda.Agent {
 	a := &pmda.Agent{Name: "changing", Domain: programDomain}
 	var done atomic.Int32
@@ -57,8 +57,8 @@ func changing(n int) *pmda.Agent {
 	return a
 }
 
-// consecutive checks that names are those of some of the agent's metrics, one after the other, none
-// left out; root alone stands for none.
+// consecutive checks that names are those of consecutive metrics of the agent. The root alone
+// stands for an empty subtree.
 func consecutive(names []string) error {
 	if len(names) == 1 && names[0] == "changing.run" {
 		return nil
@@ -75,8 +75,8 @@ func consecutive(names []string) error {
 	return nil
 }
 
-// watchChanges traverses the agent's names until they have gone, and checks that each time they are
-// of one state, and that it hears of changes.
+// watchChanges traverses the agent's names until they are gone. Each traversal must see one
+// consistent state, and the client must be notified of changes.
 func watchChanges(ctx context.Context, c *pmapi.Context, start func()) error {
 	ids, err := c.Lookup(ctx, []string{"changing.done"})
 	if err != nil {
@@ -106,7 +106,7 @@ func watchChanges(ctx context.Context, c *pmapi.Context, start func()) error {
 		}
 		start()
 	}
-	for range 2 { // the first may still bring the last change
+	for range 2 { // the first fetch may still report the last change
 		if err := c.Fetch(ctx, ids, &r); err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func watchChanges(ctx context.Context, c *pmapi.Context, start func()) error {
 	return nil
 }
 
-// watchers lets 4 clients watch an agent that changes its names.
+// watchers has 4 clients watch an agent that changes its names.
 func watchers(t *testing.T, dial func() (*pmapi.Context, error)) {
 	t.Helper()
 	var clients sync.WaitGroup
@@ -130,7 +130,7 @@ func watchers(t *testing.T, dial func() (*pmapi.Context, error)) {
 	for range 4 {
 		clients.Go(func() {
 			ready := sync.OnceFunc(started.Done)
-			defer ready() // one that fails does not keep the others waiting
+			defer ready() // a failed client must not hold up the others
 			c, err := dial()
 			if err != nil {
 				t.Error(err)
@@ -157,8 +157,8 @@ func watchers(t *testing.T, dial func() (*pmapi.Context, error)) {
 	clients.Wait()
 }
 
-// TestDynamicNames: clients that traverse the names of an agent in this process while it changes
-// them see one state each time, and hear of changes.
+// TestDynamicNames checks that clients that traverse the changing names of an agent in this process
+// see one consistent state each time, and are notified of changes.
 func TestDynamicNames(t *testing.T) {
 	s := &Server{}
 	t.Cleanup(func() { s.Close() })

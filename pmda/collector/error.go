@@ -7,15 +7,18 @@ import (
 	"github.com/pcp-go/pcp/internal/ctxwait"
 )
 
-// An OpError is the error of an operation of a Server, of an agent if it names one. Every error of
-// a Server is an OpError, or errors.Join of several.
+// An OpError is the error of an operation of a Server. Methods of a Server return an OpError or
+// errors.Join of several, except that DialContext may return the error of its context and the Write
+// methods return that of the writer.
 type OpError struct {
-	Op    string // "add", "start", "remove" or "stop" of an agent; "accept", "serve", "dial", "close"
-	Agent string // the agent's name, or empty
+	// Op is "add", "start", "remove" or "stop" for an agent; otherwise "accept", "serve", "dial",
+	// "close", "run as root" or "copy listener".
+	Op    string
+	Agent string // the name of the agent or of the command to run as root, or empty
 	Err   error
 }
 
-// Error is like `collector: add agent "simple": domain 600 out of range (0..510)`.
+// Error returns a text like `collector: add agent "simple": domain 600 out of range (0..510)`.
 func (e *OpError) Error() string {
 	if e.Agent == "" {
 		return fmt.Sprintf("collector: %s: %v", e.Op, e.Err)
@@ -26,8 +29,7 @@ func (e *OpError) Error() string {
 // Unwrap returns Err.
 func (e *OpError) Unwrap() error { return e.Err }
 
-// Timeout reports whether the operation took too long, such as the end of a process or the return
-// of an agent.
+// Timeout reports whether the operation took too long, for example to end a process.
 func (e *OpError) Timeout() bool { return ctxwait.TimedOut(e.Err) }
 
 // notEnded is the error of something that did not end in time.
@@ -37,7 +39,7 @@ func (e notEnded) Error() string { return string(e) }
 
 func (notEnded) Timeout() bool { return true }
 
-// opError returns the OpError of an operation, nil if err is nil.
+// opError returns an OpError, or nil if err is nil.
 func opError(op, agent string, err error) error {
 	if err == nil {
 		return nil
@@ -45,7 +47,7 @@ func opError(op, agent string, err error) error {
 	return &OpError{Op: op, Agent: agent, Err: err}
 }
 
-// errClosed is the error of a start after Close.
+// errClosed is the error of operations after Close.
 var errClosed = errors.New("the server is closed")
 
 // errServedTwice is the error of a second Serve.

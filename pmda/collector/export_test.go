@@ -75,8 +75,7 @@ func (s *Server) SetTimeout(d time.Duration) { s.setTimeout(d) }
 // MemoryHeld returns how many bytes all clients hold beyond their allowances.
 func (s *Server) MemoryHeld() int { return int(s.ledger.held.Load()) }
 
-// MemoryPeak returns the most bytes that clients have held beyond their allowances since the
-// memory was trimmed.
+// MemoryPeak returns the maximum of MemoryHeld since the latest garbage collection of the trimmer.
 func (s *Server) MemoryPeak() int { return int(s.ledger.peak.Load()) }
 
 // NumHeld returns the bytes that the ledger counts.

@@ -160,9 +160,9 @@ func suspend(t *testing.T, p *os.Process) {
 	}
 }
 
-// TestStoppedAgent stops the process of an agent for a while, under a time-out
-// of 3 s: a busy machine may keep a healthy one from replying for 1 s.
-// PCP_CHAOS of at least 10 s makes that while 20 s.
+// TestStoppedAgent stops the process of an agent for a while. The timeout is 3 s, because on a busy
+// machine even a healthy agent may take 1 s to reply. If PCP_CHAOS is at least 10 s, the agent is
+// stopped for 20 s.
 func TestStoppedAgent(t *testing.T) {
 	t.Parallel()
 	const timeout = 3 * time.Second

@@ -14,7 +14,7 @@ type fetch struct {
 	req    pdu.Fetch
 	calls  []*fetchCall // one for each domain
 	spare  []*fetchCall // of earlier requests
-	order  []uint16     // which call gets it, for each of the client's PMIDs
+	order  []uint16     // for each of the client's PMIDs, the index of its call
 	merged pdu.ResultWriter
 }
 
@@ -24,11 +24,10 @@ type fetchCall struct {
 	domain pdu.Domain
 	ids    []pdu.PMID
 	w      pdu.ResultWriter
-	sent   int // sets that are in the result already
+	sent   int // sets that the result has already
 }
 
-// The memory of a request is kept for the next one up to keepBytes, and that of
-// a few requests up to keepWide.
+// Requests with up to keepBytes of memory are reused, and a few of those with up to keepWide.
 const (
 	keepBytes = 256 << 10
 	keepWide  = 1 << 20
@@ -167,7 +166,7 @@ func (r *request) finishFetch() error {
 		if done {
 			refused = cmp.Or(refused, k.refused, k.w.Err())
 		} else {
-			// Its memory is the agent's, which reads the ids.
+			// The agent still uses the call and its ids.
 			theirs := k
 			k = newFetchCall()
 			k.domain, k.ids = theirs.domain, slices.Clone(theirs.ids)
@@ -176,7 +175,7 @@ func (r *request) finishFetch() error {
 		k.completeSets(err)
 	}
 	if refused != nil {
-		return refused // the rest would be too much as well
+		return refused
 	}
 	return r.replyResult()
 }
@@ -187,7 +186,7 @@ func (k *fetchCall) completeSets(err error) {
 	if err == nil && k.w.HasSets(k.ids) {
 		return
 	}
-	code := pdu.ErrPMID // other sets than requested
+	code := pdu.ErrPMID // the sets are not those requested
 	if err != nil {
 		code = failure(err)
 	}
@@ -230,7 +229,7 @@ func (f *fetch) parts(yield func(pdu.ResultPart) bool) {
 	}
 }
 
-// resultHeadLen is the greatest length of what precedes the sets in the PDU of a result.
+// resultHeadLen is the maximum length of a result PDU before its sets.
 const resultHeadLen = 32
 
 // replyResult sends the state changes and the result. It sends a long result in parts, which

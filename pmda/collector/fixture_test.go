@@ -22,7 +22,7 @@ type Fixture struct {
 	Log *collectortest.Messages
 }
 
-// NewFixture is a fixture of a Server, which it closes at the end of the test.
+// NewFixture returns a fixture of a Server, which it closes at the end of the test.
 func NewFixture(t *testing.T, s *Server) *Fixture {
 	t.Helper()
 	log := collectortest.NewMessages()
@@ -34,7 +34,7 @@ func NewFixture(t *testing.T, s *Server) *Fixture {
 	return &Fixture{Server: s, PMCDAgent: collectortest.NewPMCDAgent(t, a), t: t, Log: log}
 }
 
-// join connects a client in this process, which does not speak.
+// join connects a client in this process that sends nothing.
 func (b *Fixture) join() *client {
 	b.t.Helper()
 	before := b.clientList()
@@ -56,7 +56,7 @@ func (b *Fixture) join() *client {
 	return nil
 }
 
-// Dumped is the lines of a dump of the trace, without its times.
+// Dumped returns the lines of a dump of the trace, without times.
 func (b *Fixture) Dumped() []string {
 	b.t.Helper()
 	b.Log.Take()
@@ -68,7 +68,7 @@ func (b *Fixture) Dumped() []string {
 
 var times = regexp.MustCompile(`\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}|\d\d:\d\d:\d\d `)
 
-// Untimed is a dump of the trace without its times.
+// Untimed returns a dump of the trace without times.
 func Untimed(s string) string {
 	return times.ReplaceAllStringFunc(s, func(t string) string {
 		if len(t) == 9 {

@@ -25,9 +25,9 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/remote"
 )
 
-// Hostile input is of the classes that PCP's advisories are about. The sender gets
-// an error or is disconnected, the collector needs little memory for it, and other
-// clients do not notice.
+// The hostile inputs are of the classes in PCP's security advisories. The sender must get an error
+// or be disconnected, the collector must need little memory, and other clients must not be
+// affected.
 
 // raw returns a PDU of words and strings. The strings are not padded.
 func raw(kind pdu.Kind, parts ...any) []byte {
@@ -94,7 +94,7 @@ func TestHostileLength(t *testing.T) {
 
 const (
 	hostileHigh = math.MaxInt32
-	hostileWrap = 1 << 30 // times four it is nothing
+	hostileWrap = 1 << 30 // times four it overflows to 0
 )
 
 // malformed maps names to requests that must get the reply pdu.ErrIPC. The client stays
@@ -111,7 +111,7 @@ func (m malformed) run(t *testing.T) {
 				if kind != pdu.KindError || s.Decode(body) != nil || s.Code != pdu.ErrIPC {
 					t.Errorf("replied to with %v %x", kind, body)
 				}
-				g.Send(helloPDU) // without which credentials that are malformed deny everything
+				g.Send(helloPDU) // malformed credentials deny everything until valid ones arrive
 				if diff := cmp.Diff([]pdu.Error{0}, g.FetchExact(pdu.MakePMID(10, 0, 0))); diff != "" {
 					t.Errorf("afterwards (-want +got):\n%s", diff)
 				}
@@ -138,7 +138,7 @@ func TestHostileCounts(t *testing.T) {
 		add("child name", pdu.KindPMNSChild, 0, n, "a\x00\x00\x00")
 		add("traverse name", pdu.KindPMNSTraverse, 0, n, "a\x00\x00\x00")
 		add("sets", pdu.KindResult, 0, 0, n, id, 1, 0, -1, 7)
-		if n > 0 { // below, it is an error code
+		if n > 0 { // negative values are error codes
 			add("values", pdu.KindResult, 0, 0, 1, id, n, 0, -1, 7)
 		}
 		add("credentials", pdu.KindCreds, n, 0x01020000)
@@ -217,7 +217,7 @@ func TestHostilePMIDs(t *testing.T) {
 	})
 }
 
-// A eventReader looks into the events that it is given.
+// An eventReader decodes the events that it receives.
 type eventReader struct {
 	*collectortest.ExactAgent
 	err error
@@ -389,7 +389,7 @@ func TestHostileAttributes(t *testing.T) {
 				if len(labels) > 7 || labels["x"] != nil {
 					t.Errorf("labels were smuggled in: %s", p.Sets[0].JSON)
 				}
-				// A NUL ends a string, and JSON has no bytes that are no text.
+				// A NUL ends a string, and JSON is valid UTF-8.
 				var want any
 				if name, _, _ := strings.Cut(value, "\x00"); name != "" {
 					quoted, _ := json.Marshal(name)

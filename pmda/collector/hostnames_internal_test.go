@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A from is a connection from some address.
+// A from is a connection with a given remote address.
 type from struct {
 	net.Conn
 	addr net.Addr
@@ -14,8 +14,8 @@ type from struct {
 
 func (c from) RemoteAddr() net.Addr { return c.addr }
 
-// TestHostNames: a client's host has its name in tables, and its address when it is too late to ask
-// for that.
+// TestHostNames checks that tables have the name of a client's host, or its address if the time for
+// lookups is used up.
 func TestHostNames(t *testing.T) {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -38,7 +38,7 @@ func TestHostNames(t *testing.T) {
 	if err != nil || len(want) == 0 {
 		t.Skip("the system has no name of 127.0.0.1: ", err)
 	}
-	for range 2 { // asked for, and kept
+	for range 2 { // looked up, then cached
 		if name := names.of(c); name != want[0] || names.byAddr["127.0.0.1"] != name {
 			t.Errorf("the name is %q, want %q; kept are %v", name, want[0], names.byAddr)
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 )
 
-// Each call of an agent counts, one that fails too.
+// TestAgentLatencies checks that each call of an agent counts, even a failed one.
 func TestAgentLatencies(t *testing.T) {
 	s := collectortest.CloseAtEnd(t, &Server{})
 	collectortest.Add(t, s, collectortest.EmptyAgent("one", 7))

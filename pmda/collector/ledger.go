@@ -19,7 +19,7 @@ import (
 // as each of them has. A small allowance of each client is not counted. So small requests always
 // succeed, and they need not touch the shared counters.
 type ledger struct {
-	name      string // what is limited, for the log
+	name      string // for the log
 	limit     int64  // of all clients, beyond their allowances
 	client    int64  // of one client, the allowance included
 	allowance int64
@@ -71,7 +71,7 @@ func (a *account) reserve(n int64) *shortage {
 		return &shortage{limit: l.name + " of all clients", bytes: l.limit, code: pdu.ErrAgain, wanted: counts, missing: missing}
 	}
 	if total > l.peak.Load() {
-		l.peak.Store(total) // another may have stored more, which does not matter
+		l.peak.Store(total) // may replace a concurrent higher peak, which does not matter
 	}
 	return nil
 }
@@ -123,8 +123,8 @@ func (c *client) reserve(what string, n int) error {
 	return short
 }
 
-// A dropped client is gone after dropPolls times dropPoll at the latest, usually after the first
-// poll.
+// After clients were dropped, reserve tries again dropPolls times, every dropPoll. Usually the
+// first try succeeds.
 const (
 	dropPolls = 20
 	dropPoll  = time.Millisecond
@@ -135,14 +135,14 @@ func (c *client) logShortage(what string, n int, short *shortage) {
 		slog.String("limit", short.limit), slog.Int64("limit_bytes", short.bytes), slog.Any("err", short.code))
 }
 
-// release releases n bytes. If that was much, the memory of the process is trimmed later.
+// release releases n bytes, and schedules a garbage collection if clients now hold little.
 func (c *client) release(n int) {
 	c.memory.release(int64(n))
 	c.s.noteRelease()
 }
 
-// A client can be dropped if it leaves a reply unread: after unreadGrace if the other client
-// would hold no more than it does, otherwise after unreadPatience.
+// A client that leaves a reply unread can be dropped after unreadGrace if it holds at least as much
+// as the client that needs memory would, otherwise after unreadPatience.
 const (
 	unreadGrace    = time.Second
 	unreadPatience = 5 * time.Second
@@ -153,7 +153,7 @@ const (
 func (s *Server) dropUnread(short *shortage) bool {
 	now := s.clock()
 	if last := s.lastDrop.Load(); now-last < int64(dropPolls*dropPoll) || !s.lastDrop.CompareAndSwap(last, now) {
-		return false // what was dropped just now may be enough
+		return false // the latest drop may be enough
 	}
 	type unread struct {
 		c     *client

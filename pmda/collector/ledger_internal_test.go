@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What several agents reserve for one client at the same time, some of it in vain, is
-// all given back.
+// TestLedgerBalance checks that concurrent reservations for one client are all released, even if
+// some fail.
 func TestLedgerBalance(t *testing.T) {
 	const allowance = 1000
 	for _, tt := range []struct {

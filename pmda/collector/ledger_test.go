@@ -100,7 +100,7 @@ func testUnread(t *testing.T) {
 	wide := pdu.Fetch{PMIDs: metrics(1300, 10)} // 1.3 MB
 	var unread []*collectortest.Client
 	for range 17 {
-		g := collectortest.Connect(t, s) // no kernel keeps what is sent
+		g := collectortest.Connect(t, s) // without a kernel buffer
 		g.Send(wide)
 		unread = append(unread, g)
 		// One client gets its result before others connect. Otherwise all might be refused.
@@ -379,8 +379,8 @@ func TestLongestResult(t *testing.T) {
 		want  error
 	}{{"as long as can be", 0, nil}, {"longer", 4, pdu.ErrTooBig}} {
 		t.Run(tt.name, func(t *testing.T) {
-			// Header and prefix take 32 bytes; a set of one value 20 and its block 8 beside the
-			// text.
+			// Header and prefix take 32 bytes. A set of one value takes 20, and its block 8 beside
+			// the text.
 			size := (16<<20-32)/metrics - 28
 			s := collectortest.CloseAtEnd(t, &collector.Server{})
 			if err := s.Add(wideAgent(7, size+tt.extra)); err != nil {

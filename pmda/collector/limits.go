@@ -24,12 +24,12 @@ const (
 	defaultAgentCalls   = 4
 )
 
-// What the ledger has beside the limits of a Server.
+// Limits of memory that are not fields of a Server.
 const (
-	clientAllowance  = 64 << 10 // of a client, which is not counted
-	profileAllowance = 16 << 10 // of its profiles alone
-	profileShare     = 8        // the fraction of all memory that profiles may take, which clients keep as long as they like
-	clientProfiles   = 2 << 20  // of one client
+	clientAllowance  = 64 << 10 // bytes of a client that are not counted
+	profileAllowance = 16 << 10 // bytes of its profiles that are not counted
+	profileShare     = 8        // profiles, which have no time limit, get 1/8 of all memory
+	clientProfiles   = 2 << 20  // bytes of the profiles of one client
 )
 
 // limits are the fields of a Server that limit something, with their defaults.

@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// ListenerFile returns errors.ErrUnsupported: listeners cannot be passed on here.
+// ListenerFile returns errors.ErrUnsupported on this system.
 func ListenerFile(net.Listener) (*os.File, error) {
 	return nil, opError("copy listener", "", errors.ErrUnsupported)
 }

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ListenerFile returns a copy of the descriptor of a listener, for the ExtraFiles of an exec.Cmd,
-// whose process is to listen there too, see Shutdown. The caller closes it. Files of the method
-// File of listeners are not fit for that: with them exec.Cmd has the listener of this process
-// block, and its Close wait for a client.
+// ListenerFile returns a copy of the descriptor of a listener. With it in ExtraFiles of an
+// exec.Cmd, another process listens at the same address; see Shutdown. The caller closes the file.
+// The listener's own method File is not suitable: exec.Cmd would put the listener into blocking
+// mode, and Close of the listener would wait for a client.
 func ListenerFile(l net.Listener) (*os.File, error) {
 	c, ok := l.(syscall.Conn)
 	if !ok {

@@ -18,11 +18,10 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 )
 
-// A logBuffer is what a collector has logged.
+// A logBuffer holds the log of a collector.
 type logBuffer struct{ pcptest.LogBuffer }
 
-// matching counts the lines that match a pattern, and adds up the numbers in its
-// group, if it has one.
+// matching counts the lines that match a pattern, and adds up the numbers in its group, if any.
 func (b *logBuffer) matching(t *testing.T, pattern string) (lines, sum int) {
 	t.Helper()
 	for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(b.String(), -1) {
@@ -38,9 +37,8 @@ func (b *logBuffer) matching(t *testing.T, pattern string) (lines, sum int) {
 	return lines, sum
 }
 
-// TestLogLimit has clients that break the protocol and agents that fail, 1,000 times
-// in 250 s: the log has the first of each reason, and how many others there were. A
-// reason that comes later is not lost.
+// TestLogLimit has clients break the protocol and agents fail 1,000 times in 250 s. The log must
+// have the first lines of each reason, the number of the others, and later reasons.
 func TestLogLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := new(logBuffer)
@@ -102,7 +100,7 @@ func TestLogLimit(t *testing.T) {
 	})
 }
 
-// TestLogOfTrace: a trace that was asked for is whole.
+// TestLogOfTrace checks that the event trace is logged completely.
 func TestLogOfTrace(t *testing.T) {
 	log := new(logBuffer)
 	s := collectortest.CloseAtEnd(t, &collector.Server{

@@ -13,15 +13,13 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/access"
 )
 
-// TestMain fails the package if a test leaves a goroutine of the collector, or a
-// process that was not waited for. When a Server under test starts the test program,
-// it is an agent.
+// TestMain fails the package if a test leaves a goroutine of the collector, or a process that was
+// not waited for. When a Server under test starts the test program, the program is an agent.
 func TestMain(m *testing.M) {
 	if behavior := os.Getenv(programEnv); behavior != "" {
 		os.Exit(runAgentProgram(behavior))
 	}
-	// Agents made of this program shall not take the second that the race detector
-	// waits before a process exits.
+	// Without this, the race detector makes each agent process wait a second before it exits.
 	os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	pcptest.Crowd()
 	access.Accounts = fstest.MapFS{
@@ -38,7 +36,7 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// leftChildren are the children of this process, where the system lists them.
+// leftChildren returns the children of this process, if the system lists them.
 func leftChildren() string {
 	var left []string
 	lists, _ := filepath.Glob("/proc/self/task/*/children")

@@ -11,9 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 )
 
-// TestClientMemory pins what an idle client costs that has fetched 1,000 values
-// before: its share of stacks, which a call grows and nothing shrinks until there
-// is garbage to collect, and of the heap.
+// TestClientMemory pins the memory of an idle client that has fetched 1,000 values: its share of
+// the heap and of stacks, which grow in a call and shrink only in a garbage collection.
 func TestClientMemory(t *testing.T) {
 	if collectortest.RaceFactor > 1 {
 		t.Skip("the race detector needs memory of its own")
@@ -40,10 +39,10 @@ func TestClientMemory(t *testing.T) {
 		}
 		return n
 	}
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // each has stacks and pools of its own
-	fetch().Close()                                 // what is there for all
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // each processor has its own stacks and pools
+	fetch().Close()                                 // allocates what all clients share
 	runtime.GC()
-	runtime.GC() // a sync.Pool keeps what it has for one more
+	runtime.GC() // the first one does not empty a sync.Pool
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	var before, busy, idle runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -62,7 +61,7 @@ func TestClientMemory(t *testing.T) {
 	}
 }
 
-// TestFetchAllocs pins that a fetch of agents in this process costs no memory.
+// TestFetchAllocs pins that a fetch from agents in this process allocates nothing.
 func TestFetchAllocs(t *testing.T) {
 	if collectortest.RaceFactor > 1 {
 		t.Skip("the race detector needs memory of its own")

@@ -143,7 +143,7 @@ func (r *request) planLabels(body []byte) error {
 	default:
 		return pdu.ErrType
 	}
-	r.agentRequest.Profile = r.client.profiles[0].Profile // LABEL_REQ has no context number: context 0 is used
+	r.agentRequest.Profile = r.client.profiles[0].Profile // LABEL_REQ has no context number
 	planned := planCall(r, d, unknown, "labels", func(k *call) ([]pdu.LabelSet, error) {
 		sets, err := k.handler.Labels(k.ctx, &k.agentRequest, p.Target())
 		return k.agent.labelsOfDSO(p.Class, sets, err)

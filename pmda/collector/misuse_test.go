@@ -142,7 +142,8 @@ func TestTwoServers(t *testing.T) {
 			fetch(s)
 		}
 	}
-	if got, want := one.String(), line("first")+line("first"); got != want { // again when the log of the third came
+	// The line comes again after a third Server with another log was added.
+	if got, want := one.String(), line("first")+line("first"); got != want {
 		t.Errorf("the log of the second Server: %q, want %q", got, want)
 	}
 	if got, want := two.String(), line("first"); got != want {

@@ -21,7 +21,7 @@ func (s *Server) nameTree() *pmns.Tree {
 	if have := s.names.Load(); have != nil && slices.Equal(have.trees, s.nameTrees()) {
 		return have.tree
 	}
-	s.merging.Lock() // so that one goroutine merges for all that need it
+	s.merging.Lock() // so that only one goroutine merges
 	defer s.merging.Unlock()
 	trees := s.nameTrees()
 	if have := s.names.Load(); have != nil && slices.Equal(have.trees, trees) {
@@ -219,7 +219,7 @@ func (r *request) planTraverse(body []byte) error {
 		case err == pdu.ErrAgain || err == pdu.ErrTimeout:
 			return err
 		}
-		return pdu.ErrName // whatever the agent says, as C pmcd
+		return pdu.ErrName // for any other error, as in C pmcd
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// named is an agent with one metric.
+// named returns an agent with one metric.
 func named(t *testing.T, domain pdu.Domain, metric string) *pmda.Agent {
 	t.Helper()
 	a := &pmda.Agent{Name: "a", Domain: domain}
@@ -25,8 +25,7 @@ func named(t *testing.T, domain pdu.Domain, metric string) *pmda.Agent {
 	return a
 }
 
-// An agent with a name that another one has does not come in, as long as that is
-// there.
+// TestNameInUse checks that an agent cannot be added while another one has one of its names.
 func TestNameInUse(t *testing.T) {
 	s := collectortest.CloseAtEnd(t, new(collector.Server))
 	collectortest.Add(t, s, named(t, 10, "some.name"))
@@ -43,7 +42,7 @@ func TestNameInUse(t *testing.T) {
 	collectortest.Add(t, s, named(t, 11, "some.name"))
 }
 
-// A client gets the names of a metric in the order of the C library: the last one of
+// TestNamesOrder checks that the names of a metric have the order of the C library: the last one in
 // the file comes first.
 func TestNamesOrder(t *testing.T) {
 	tree, err := pmns.Parse("names", strings.NewReader("root { a b c 10:0:1 } a { z 10:0:1 y } a.y { q 10:0:1 } b { w 10:0:1 v 10:0:2 }"))
@@ -57,7 +56,8 @@ func TestNamesOrder(t *testing.T) {
 	}
 }
 
-// Of two agents that come at once with the same name, one comes in.
+// TestNameInUseAtOnce checks that one of two agents with the same name is added if both are added
+// concurrently.
 func TestNameInUseAtOnce(t *testing.T) {
 	for range 300 {
 		s := collectortest.CloseAtEnd(t, new(collector.Server))

@@ -49,8 +49,7 @@ func pauses(t *testing.T, dir string, c *pmapi.Context) {
 	again := fmt.Sprint(pdu.ErrAgain, ", status 1")
 	wantPause := func() {
 		t.Helper()
-		// The first reply may report that the agent is not ready, which pmcd does not know
-		// before.
+		// pmcd may learn only from the first reply that the agent is not ready.
 		if fetched(); fetched() != again {
 			t.Errorf("fetched %s, want %s", fetched(), again)
 		}

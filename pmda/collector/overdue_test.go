@@ -51,7 +51,7 @@ func (h hanging) Store(ctx context.Context, r *pmda.Request, values *pdu.Result)
 	return h.Handler.Store(ctx, r, values)
 }
 
-// TestOverdueNames: the log says what an agent was asked for that does not reply.
+// TestOverdueNames checks that the log describes a request that an agent does not reply to.
 func TestOverdueNames(t *testing.T) {
 	id := func(item int) pdu.PMID { return pdu.MakePMID(250, 0, item) }
 	for _, tt := range []struct {

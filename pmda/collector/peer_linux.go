@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peerOf is the process at the other end of a unix socket; -1 for what the kernel
-// does not know, and for all other connections.
+// peerOf returns the process at the other end of a unix socket. It returns -1 for each value that
+// the kernel does not know, and for other connections.
 func peerOf(c net.Conn) (pid, uid, gid int) {
 	u, ok := c.(*net.UnixConn)
 	if !ok {

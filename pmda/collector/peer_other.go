@@ -4,5 +4,5 @@ package collector
 
 import "net"
 
-// peerOf is the process at the other end, which is not known on this system.
+// peerOf returns -1: this system does not identify the process at the other end.
 func peerOf(net.Conn) (pid, uid, gid int) { return -1, -1, -1 }

@@ -15,7 +15,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/internal/pmcdagent"
 )
 
-// newPMCDAgent makes the agent that the Server has for itself.
+// newPMCDAgent returns the Server's own agent, with the metrics pmcd.*.
 func newPMCDAgent(s *Server) *pmda.Agent {
 	a := pmcdagent.New(pmcdagent.Config{
 		Collector: pmcdView{s}, Logger: s.log, Counters: &s.counters, Trace: &s.trace,
@@ -25,18 +25,18 @@ func newPMCDAgent(s *Server) *pmda.Agent {
 		return a
 	}
 	if _, err := helptext.Read(os.DirFS(s.HelpDir), "help"); err == nil {
-		_ = a.UseHelp(os.DirFS(s.HelpDir), "help") // its error would be the same
+		_ = a.UseHelp(os.DirFS(s.HelpDir), "help") // Read has checked the files
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		s.log.Warn("help texts of pmcd not used", slog.Any("err", err))
 	}
 	return a
 }
 
-// A pmcdView is the Server as its own agent sees it, a pmcdagent.Collector.
+// A pmcdView is the pmcdagent.Collector of a Server.
 type pmcdView struct{ s *Server }
 
-// HostnameFor asks pmdaroot for the name of a client's container. One that it does not know has
-// that of the host, as with PCP's pmcd.
+// HostnameFor returns the host name of a client's container, from pmdaroot. Like C pmcd, it returns
+// the name of the host if the client has no container or pmdaroot does not know it.
 func (v pmcdView) HostnameFor(ctx context.Context, c *pmda.Client) string {
 	if r := v.s.containers.Load(); r != nil && c != nil && c.Container != "" {
 		if name, err := r.Hostname(ctx, c.Container); err == nil && name != "" {
@@ -90,8 +90,7 @@ func (a *agent) view() pmcdagent.Agent {
 	}
 }
 
-// knowsContainers reports whether the agent runs and looks at the containers of its
-// clients.
+// knowsContainers reports whether the agent runs and uses the containers of its clients.
 func (a *agent) knowsContainers() bool {
 	if a.local != nil {
 		return a.local.Info().ClientAttributes

@@ -81,7 +81,7 @@ func TestPMCDClients(t *testing.T) {
 		t.Errorf("the slot is not used again: %+v", third.info.Load())
 	}
 	b.Want("client.whoami", "1 me", "2 ")
-	b.Me = first.info.Load() // gone; its slot is another's
+	b.Me = first.info.Load() // disconnected; another client has its slot
 	if err := b.Store("client.whoami", "ghost"); err != nil {
 		t.Error(err)
 	}
@@ -119,7 +119,7 @@ func TestPMCDContainerIsAnnounced(t *testing.T) {
 // clients, even of those without other attributes.
 func TestContainerIsToldLater(t *testing.T) {
 	s := collectortest.CloseAtEnd(t, &Server{})
-	near, far := net.Pipe() // as over TCP: nothing is known of who is there
+	near, far := net.Pipe() // as over TCP, the user is unknown
 	s.serveConn(far)
 	g := collectortest.NewClient(t, near).Hello()
 	var w pdu.ResultWriter
@@ -142,7 +142,7 @@ func TestContainerIsToldLater(t *testing.T) {
 
 func listsClients(line string) bool { return strings.Contains(line, "->Current PMCD clients at ") }
 
-// What OnReset does, Reset does not.
+// TestReset checks that OnReset replaces the default action of Reset.
 func TestReset(t *testing.T) {
 	resets := make(chan struct{})
 	b := NewFixture(t, &Server{OnReset: func() { resets <- struct{}{} }})
@@ -152,7 +152,7 @@ func TestReset(t *testing.T) {
 		t.Fatal(err)
 	}
 	collectortest.Eventually(t, "count of the reset", func() bool { return b.sighups.Load() == 1 })
-	for range 5 { // all of them one reset, since one is running
+	for range 5 { // together one reset, because another one is running
 		b.resetByStore()
 	}
 	collectortest.Eventually(t, "waiting reset", b.resetting.waiting.Load)

@@ -82,7 +82,7 @@ func TestPMCDInterop(t *testing.T) {
 	compare(nil, "pminfo", "-f", "pmcd.agent.type", "pmcd.agent.status", "pmcd.agent.fenced", "pmcd.agent.name", "pmcd.control", "pmcd.feature.ipv6", "pmcd.feature.unix_domain_sockets",
 		"pmcd.timezone", "pmcd.zoneinfo", "pmcd.hostname", "pmcd.version", "pmcd.services", "pmcd.labels",
 		"pmcd.pmie", "pmcd.pmlogger", "pmcd.client.whoami.none")
-	if runtime.GOARCH != "386" { // whose programs run beside those of amd64
+	if runtime.GOARCH != "386" { // PCP's programs may be those of amd64
 		compare(nil, "pminfo", "-f", "pmcd.simabi")
 	}
 	values := regexp.MustCompile(` value .*`)

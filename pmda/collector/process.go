@@ -60,7 +60,7 @@ type process struct {
 	dialer  dialFunc      // connects to a socket
 	in, out int           // descriptors of stream while it was open, for the trace
 
-	signalled bool // cmd was sent a signal, since it did not end by itself
+	signalled bool // the process was sent a signal because it did not exit
 }
 
 // StartAgent hosts the agent of a configuration line and tells clients so.
@@ -177,7 +177,7 @@ func (s *Server) install(a *agent, p *process) bool {
 	}
 	a.status.Store(0)
 	a.fenced.Store(false)
-	s.log.Info("agent started", a.attrs()...) // before anybody can log its death
+	s.log.Info("agent started", a.attrs()...) // before the supervisor can log its death
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sendAllAttributes(p.Agent)
@@ -315,7 +315,7 @@ func (p *process) dial(ctx context.Context, conf pmcdconf.Agent) (remote.Stream,
 			return c.(remote.Stream), nil
 		}
 		if before != nil && (ctx.Err() != nil || ctxwait.TimedOut(err)) {
-			err = before // it says more than that the time is over
+			err = before // it says more than a timeout
 		}
 		if p.cmd == nil {
 			return nil, err
@@ -326,7 +326,7 @@ func (p *process) dial(ctx context.Context, conf pmcdconf.Agent) (remote.Stream,
 			if !p.state().Success() {
 				return nil, err
 			}
-			exited = nil // it has gone into the background
+			exited = nil // it runs in the background now
 		case <-ctx.Done():
 			return nil, err
 		case <-time.After(20 * time.Millisecond):
@@ -371,7 +371,7 @@ func (p *process) waitExit(timeout time.Duration) error {
 		case <-p.exited:
 			t.Stop()
 			if p.socket != "" {
-				os.Remove(p.socket) // or the next one could not listen there
+				os.Remove(p.socket) // otherwise the next process could not listen there
 			}
 			return nil
 		case <-t.C:
@@ -388,7 +388,7 @@ func (p *process) signal(sig os.Signal) {
 	if p.byRoot != nil {
 		p.byRoot.signal(sig)
 	} else if p.cmd.Process.Signal(sig) != nil {
-		p.cmd.Process.Kill() // a system that knows no SIGTERM
+		p.cmd.Process.Kill() // the system has no SIGTERM
 	}
 }
 
@@ -414,7 +414,7 @@ func (s *Server) supervise(a *agent) {
 			}
 			continue
 		}
-		var again <-chan time.Time // never, if it could not be started in the first place
+		var again <-chan time.Time // nil for an agent that has never run
 		if died && !s.NoRestart {
 			again = time.After(time.Until(last.Add(s.restartDelay)))
 		}
@@ -440,7 +440,7 @@ func (a *agent) waitForEnd(p *process) bool {
 			return true
 		case <-exited:
 			if a.kind == "pipe" || !p.state().Success() {
-				if p.Busy() { // the request finds the end of the connection itself, and fails with its error
+				if p.Busy() { // let the request fail with the error of the connection
 					select {
 					case <-p.Done():
 					case <-time.After(lastRequestTimeout):
@@ -470,7 +470,7 @@ func (s *Server) cleanUp(a *agent, p *process) {
 	case p.cmd == nil || err != nil:
 	case !p.signalled && (why == nil || closedByPeer(why)):
 		status = statusExited
-		why = nil // which goes without saying
+		why = nil // the exit explains it
 		if p.state().Success() {
 			why = errEndedWell
 		}
@@ -487,7 +487,7 @@ func (s *Server) cleanUp(a *agent, p *process) {
 	}
 	a.status.Store(int32(status))
 	attrs = append(attrs, slog.Int("status", status)) // pmcd.agent.status
-	s.log.Error("agent died", attrs...)               // before anybody can log its next start
+	s.log.Error("agent died", attrs...)               // before its next start is logged
 	s.dumpTrace()
 	a.remote.Store(nil)
 	a.fenced.Store(false)
@@ -509,7 +509,9 @@ func (s *Server) endProcess(a *agent) error {
 		return nil
 	}
 	if a.domain() == rootDomain && p.cmd != nil && s.isDraining() {
-		s.killRootAgent(p) // it would remove root.socket at its end, which is by now that of the pmdaroot of the process that takes this one's place
+		// On exit it would remove root.socket, which now belongs to the pmdaroot of the process
+		// that replaces this one.
+		s.killRootAgent(p)
 	}
 	s.traceAgent(a, p, false)
 	err := p.end(s.limits.grace / 3)

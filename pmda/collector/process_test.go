@@ -73,8 +73,7 @@ const (
 	programStarted = `level=INFO msg="agent started" agent=program domain=30`
 )
 
-// fetchProgram is the result of the agent program's metric, with the change that
-// came before.
+// fetchProgram returns the result of the agent program's metric, after the state changes.
 func fetchProgram(g *collectortest.Client) string {
 	g.T.Helper()
 	text := g.Request(pdu.Fetch{PMIDs: []pdu.PMID{programMetric}})
@@ -84,14 +83,14 @@ func fetchProgram(g *collectortest.Client) string {
 	return text
 }
 
-// errorOf is a set with an error in the words of Describe.
+// errorOf returns a set with an error in the format of Describe.
 func errorOf(e pdu.Error) string { return "RESULT 30.0.1 " + e.Error() }
 
-// agentStatus is pmcd.agent.status of the agent program.
+// agentStatus returns pmcd.agent.status of the agent program.
 func agentStatus(s *Server) int { return int(s.agents.Load().get(programDomain).state()) }
 
-// Agents that cannot be started: an error, a line in the log, a status, and
-// nothing left of the process.
+// TestAgentNotStarted checks agents that cannot be started: the error, the log, the status, and
+// that no process remains.
 func TestAgentNotStarted(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -143,8 +142,7 @@ func TestAgentDomainInUse(t *testing.T) {
 	}
 }
 
-// notStarted tries to start an agent, and returns how that differs from what it
-// should.
+// notStarted tries to start an agent, and returns what is wrong about the failure.
 func notStarted(t *testing.T, conf pmcdconf.Agent, want string) (wrong string) {
 	t.Helper()
 	j, log := newLogLines()
@@ -178,8 +176,8 @@ func notStarted(t *testing.T, conf pmcdconf.Agent, want string) (wrong string) {
 	return wrong
 }
 
-// Agents that fail in a request: what the client gets then and later, the
-// status and the lines in the log.
+// TestAgentFails checks agents that fail in a request: the replies to it and to later requests, the
+// status and the log.
 func TestAgentFails(t *testing.T) {
 	t.Parallel()
 	for _, test := range []programEnd{
@@ -199,7 +197,7 @@ func TestAgentFails(t *testing.T) {
 	}
 }
 
-// A programEnd is how an agent with a behavior ends.
+// A programEnd describes how an agent with a behavior ends.
 type programEnd struct {
 	behavior string
 	first    string // what a fetch gets
@@ -207,7 +205,7 @@ type programEnd struct {
 	line     string // in the log
 }
 
-// wrong runs an agent, and returns how its end differs.
+// wrong runs an agent, and returns what is wrong about its end.
 func (e programEnd) wrong(t *testing.T) (wrong string) {
 	t.Helper()
 	j, log := newLogLines()
@@ -275,7 +273,7 @@ func TestAgentRestarts(t *testing.T) {
 	}
 	a := s.agents.Load().get(programDomain)
 	g := collectortest.Connect(t, s)
-	var alive, started []time.Time // when it was alive before each start, and when it was there again
+	var alive, started []time.Time // the last time before each restart, and the first after it
 	for range 3 {
 		old := a.remote.Load()
 		alive = append(alive, time.Now())
@@ -323,7 +321,7 @@ func TestRestartAgents(t *testing.T) {
 	if got := fetchProgram(g); got != errorOf(pdu.ErrNoAgent) {
 		t.Errorf("before: %s", got)
 	}
-	var both sync.WaitGroup // which must not start two
+	var both sync.WaitGroup // two calls must not start two processes
 	both.Go(func() { s.RestartAgents() })
 	both.Go(func() { s.RestartAgents() })
 	both.Wait()
@@ -408,8 +406,8 @@ func TestCloseWhileStarting(t *testing.T) {
 	}
 }
 
-// Agents with sockets, of every network, started by the collector or running
-// already.
+// TestSocketAgents checks agents on sockets of every network, started by the collector or already
+// running.
 func TestSocketAgents(t *testing.T) {
 	path := filepath.Join(pcptest.ShortDir(t), "s")
 	port := fmt.Sprint(pcptest.FreePort(t))
@@ -446,7 +444,7 @@ func TestSocketAgents(t *testing.T) {
 			}
 			collectortest.Eventually(t, "end", func() bool {
 				if p.cmd == nil && p.Err() == nil {
-					fetchProgram(g) // an agent's end shows when it is called
+					fetchProgram(g) // a call notices the agent's end
 				}
 				return s.NumAgents() == 1
 			})
@@ -472,8 +470,8 @@ type socketAgent struct {
 	running  bool // the collector does not start it
 }
 
-// start has a Server start an agent, or connect to one. hangUp ends one that the Server has
-// not started.
+// start has a Server start an agent or connect to one. hangUp ends an agent that the Server has not
+// started.
 func (a socketAgent) start(t *testing.T, s *Server) (hangUp func()) {
 	t.Helper()
 	conf := pmcdconf.Agent{Name: "program", Domain: programDomain, Kind: "socket", Network: a.network, Address: a.addr}
@@ -488,8 +486,7 @@ func (a socketAgent) start(t *testing.T, s *Server) (hangUp func()) {
 	return hangUp
 }
 
-// listen runs an agent in this process, for one connection. It returns its address as a
-// line of pmcd.conf has it.
+// listen runs an agent in this process, for one connection. It returns its address for pmcd.conf.
 func (a socketAgent) listen(t *testing.T) (addr string, hangUp func()) {
 	t.Helper()
 	network := map[string]string{"unix": "unix", "inet": "tcp4"}[a.network]
@@ -536,7 +533,7 @@ func TestProgramOfDSO(t *testing.T) {
 	}
 	for i, tt := range []struct {
 		pmcdconf.Agent
-		program string // that is no program
+		program string // a path that is not a program
 	}{
 		{line("program_init", "pmda_other.so"), ""}, {line("program", "pmda_program.so"), ""}, {line("program_init", "pmda_program"), ""},
 		{line("text_init", "pmda_text.so"), "pmdatext"}, {line("dir_init", "pmda_dir.so"), "pmdadir"}, {line("none_init", "pmda_none.so"), "pmdanone"},
@@ -652,8 +649,8 @@ func TestConfigure(t *testing.T) {
 	}
 }
 
-// All that changes agents, at once, while clients send requests: nothing is lost,
-// deadlocks or stays.
+// TestChangesAtOnce makes all kinds of changes of agents concurrently, while clients send requests.
+// Nothing may be lost, deadlock or remain.
 func TestChangesAtOnce(t *testing.T) {
 	t.Parallel()
 	s := &Server{restartDelay: 10 * time.Millisecond, Grace: 20 * time.Second}
@@ -705,7 +702,7 @@ func TestRemoveWhileStarting(t *testing.T) {
 	s := collectortest.CloseAtEnd(t, &Server{AgentHelloTimeout: time.Minute})
 	s.init()
 	started := make(chan error, 1)
-	// It never says hello, and takes a moment to end.
+	// It sends nothing, and takes a moment to end.
 	argv := []string{"/bin/sh", "-c", "echo $$ >" + file + ".new; mv " + file + ".new " + file + "; cat; sleep 0.2"}
 	go func() {
 		started <- s.StartAgent(pmcdconf.Agent{Name: "program", Domain: programDomain, Kind: "pipe", Argv: argv})
@@ -730,7 +727,7 @@ func TestRemoveWhileStarting(t *testing.T) {
 		t.Errorf("start: %v", err)
 	}
 	os.Remove(file)
-	s.relaunch(a) // by a RestartAgents that has looked at the agents before
+	s.relaunch(a) // like a RestartAgents that listed the agents earlier
 	if _, err := os.Stat(file); err == nil {
 		t.Error("an agent that has been removed was started again")
 	}
@@ -788,7 +785,7 @@ func TestReapedByAnother(t *testing.T) {
 		a := &agent{kind: kind, conf: pmcdconf.Agent{Name: "program", Domain: programDomain}}
 		a.setName("program")
 		a.ctx, a.cancel = context.WithCancel(t.Context())
-		if kind == "socket" { // as one that has gone into the background
+		if kind == "socket" { // as if it had moved to the background
 			time.AfterFunc(50*time.Millisecond, a.cancel)
 		}
 		if gone := a.waitForEnd(p); gone != (kind == "pipe") {

@@ -8,8 +8,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
-// SetLimits replaces the limits of each client, also of those that are connected. It does not
-// change the field Limits, which holds those at the start.
+// SetLimits replaces the limits of each client, including connected ones. It does not change the
+// field Limits, which has the limits at the start.
 func (s *Server) SetLimits(l pmcdconf.Limits) {
 	s.init()
 	s.clientLimits.Store(&l)
@@ -68,7 +68,7 @@ func (c *client) charge(h pdu.Header) error {
 	now := time.Now()
 	r := &c.rates
 	limit := ""
-	r.bytes.left -= float64(r.moved) // less than nothing after a long reply: the next request waits for more
+	r.bytes.left -= float64(r.moved) // may become negative after a long reply
 	r.moved = 0
 	if !r.bytes.refill(l.Bytes, now) {
 		limit = "bytes"
@@ -80,7 +80,7 @@ func (c *client) charge(h pdu.Header) error {
 	switch h.Kind {
 	case pdu.KindAttr, pdu.KindProfile:
 		limit = ""
-	case pdu.KindCreds: // those of the start; later ones are logins and containers, with a reply if they fail
+	case pdu.KindCreds: // only later CREDS get a reply if they fail
 		if !c.hasCreds.Load() {
 			limit = ""
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
-// limited is a Server with limits, and a client as over TCP.
+// limited returns a Server with limits, its log, and a client as over TCP.
 func limited(t *testing.T, l pmcdconf.Limits) (*Server, *pcptest.LogBuffer, *collectortest.Client) {
 	log := new(pcptest.LogBuffer)
 	s := collectortest.CloseAtEnd(t, &Server{Limits: l, Logger: log.Logger(slog.LevelInfo)})
@@ -28,7 +28,7 @@ func connectFar(t *testing.T, s *Server) *collectortest.Client {
 	return collectortest.NewClient(t, near).Hello()
 }
 
-// allowed is how many of some requests in a row are not refused before the first that is.
+// allowed sends requests, and returns how many succeed before the first one is refused.
 func allowed(g *collectortest.Client, most int) int {
 	for n := range most {
 		if g.Code(pdu.DescReq{PMID: pdu.MakePMID(9, 0, 1)}) == pdu.ErrAgain {
@@ -38,13 +38,14 @@ func allowed(g *collectortest.Client, most int) int {
 	return most
 }
 
-// A client may make as many requests at once as in a second, and then as many as time has passed
-// for. Others are not concerned, and PROFILE, which has no reply, is not refused.
+// TestLimitOfRequests checks that a client may make the requests of a second at once, and then as
+// many as the passed time permits. Other clients are not limited by that, and PROFILE, which has no
+// reply, is not refused.
 func TestLimitOfRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, log, g := limited(t, pmcdconf.Limits{Requests: 4})
 		other := connectFar(t, s)
-		time.Sleep(time.Hour) // the first PDUs count, too
+		time.Sleep(time.Hour) // the PDUs of the handshake count too
 		if n := allowed(g, 100); n != 4 {
 			t.Errorf("%d requests at once, want 4", n)
 		}
@@ -71,7 +72,8 @@ func TestLimitOfRequests(t *testing.T) {
 	})
 }
 
-// Bytes count in both directions: after a long reply a client waits until its time has come.
+// TestLimitOfBytes checks that bytes count in both directions: after a long reply, requests are
+// refused for some time.
 func TestLimitOfBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, log, g := limited(t, pmcdconf.Limits{Bytes: 100})
@@ -90,14 +92,14 @@ func TestLimitOfBytes(t *testing.T) {
 		if got := log.String(); strings.Count(got, "limit=bytes") != 1 {
 			t.Errorf("log:\n%s", got)
 		}
-		// A client in this process is the program itself.
+		// A client in this process has no limits.
 		if n := allowed(collectortest.Connect(t, s), 100); n != 100 {
 			t.Errorf("%d requests of a client in this process, want 100", n)
 		}
 	})
 }
 
-// A client has no more contexts than it may, from a configuration too.
+// TestLimitOfContexts checks the limit of contexts, also from a configuration.
 func TestLimitOfContexts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, log, g := limited(t, pmcdconf.Limits{})

@@ -11,8 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 )
 
-// A client that does not take its replies is disconnected, and counts as a slow one, and a reply of
-// it as one that has waited. Those of a client that takes them do not.
+// TestReplyWaits checks that a client that does not read its replies is disconnected and counted as
+// slow, and that its reply counts as delayed. Replies of a client that reads them do not.
 func TestReplyWaits(t *testing.T) {
 	s := &Server{WriteTimeout: 100 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

@@ -31,14 +31,14 @@ type request struct {
 	calls        []*call
 	next         int                    // index of the next call to make
 	abandoned    bool                   // a call was abandoned
-	reserved     int                    // memory that the client was charged for, beside that of calls
+	reserved     int                    // bytes charged to the client, without those of calls
 	finish       func(r *request) error // sends the reply; nil if there is none
 
 	fetch fetch // of FETCH and HIGHRES_FETCH
 }
 
-// extraTime is how long agents may take that were not called before the deadline because others
-// had used all the time.
+// extraTime is the time for agents that were not called before the deadline, because other calls
+// had used it up.
 const extraTime = 50 * time.Millisecond
 
 // newRequest returns a request that arrives now.
@@ -262,7 +262,7 @@ func replySize(p pdu.PDU) int {
 	return n
 }
 
-// add plans a call. The agent, the method and invoke of k must be set.
+// add plans a call, whose agent and method must be set.
 func (r *request) add(k *call) { r.calls = append(r.calls, k) }
 
 // expired reports whether the deadline has passed.
@@ -277,7 +277,7 @@ func (r *request) callAgents() {
 	}
 	for r.next < len(r.calls) && !r.abandoned && !r.expired() {
 		k := r.calls[r.next]
-		r.next++ // now, since the request goes on after a call that is abandoned
+		r.next++ // first, because resume continues here if the call is abandoned
 		if k.done == nil {
 			r.callInline(k)
 		}
@@ -308,11 +308,10 @@ func (r *request) callAgents() {
 	}
 }
 
-// startSideCalls makes side calls of agents that take time, in this process and in others. It
-// leaves the last of them inline, because the client's goroutine would only wait for it. But if
-// other agents are called inline too, it is a side call as well: the first inline call would hold
-// up the others and, if it does not return, use up their time. An agent in another process would
-// then have only the extra time. It could time out in that and block other clients.
+// startSideCalls starts side calls of slow agents and of agents in other processes. If these are
+// all of the agents, the last one is called inline, because the client's goroutine would only wait
+// for it. Otherwise a fast agent that does not return would leave that agent only the extra time.
+// An agent in another process could time out in that time and block other clients.
 func (r *request) startSideCalls() {
 	var last *call
 	others := false
@@ -359,7 +358,7 @@ func (r *request) setCreds(body []byte) error {
 	var p pdu.Creds
 	err := p.Decode(body)
 	if err == nil && p.Version == 0 {
-		return nil // the first: the next PDU, if not other credentials, ends the connection; later: what has failed has failed
+		return nil // no request: the client still has to send its first CREDS, and a failure stays
 	}
 	if err == nil {
 		err = r.takeCreds(&p)

@@ -24,9 +24,9 @@ const (
 	fencedDomain  = 13
 	failDomain    = 14 // fails with an error of its own
 	panicDomain   = 15
-	brokenDomain  = 16 // fails as one does whose connection breaks
+	brokenDomain  = 16 // fails as if its connection were broken
 	lateDomain    = 17 // not ready
-	wrongDomain   = 18 // fails with a code that is none
+	wrongDomain   = 18 // fails with an invalid code
 )
 
 // requestNames has a dynamic subtree and a metric for each domain.
@@ -49,7 +49,7 @@ var requestDomains = map[pdu.Domain]string{
 	panicDomain: "panics", brokenDomain: "broken", lateDomain: "late", wrongDomain: "wrong",
 }
 
-// hostAll is a Server with an agent of every kind.
+// hostAll returns a Server with an agent of every kind.
 func hostAll(t *testing.T) *collector.Server {
 	t.Helper()
 	tree, err := pmns.Parse("names", strings.NewReader(requestNames))
@@ -75,7 +75,7 @@ func hostAll(t *testing.T) *collector.Server {
 	return s
 }
 
-// Every kind of request to every kind of agent gets the reply of C pmcd.
+// TestRequests checks that every kind of request to every kind of agent gets C pmcd's reply.
 func TestRequests(t *testing.T) {
 	s := hostAll(t)
 	pmid := func(d pdu.Domain) pdu.PMID { return pdu.MakePMID(d, 0, 1) }
@@ -85,8 +85,7 @@ func TestRequests(t *testing.T) {
 	}
 	pmidIdent := func(d pdu.Domain) uint32 { return uint32(pmid(d)) }
 	indomIdent := func(d pdu.Domain) uint32 { return uint32(indom(d)) }
-	// What differs between requests: a success, and the error for a domain without
-	// an agent.
+	// Requests differ in the reply of a good agent and in the error for a domain without an agent.
 	for _, test := range []struct {
 		name    string
 		ask     func(d pdu.Domain) pdu.PDU
@@ -144,8 +143,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// repliesByAgent are the replies to a request of each agent: those that are well have the
-// one, and unknown is the error for a domain without an agent.
+// repliesByAgent returns the reply of each agent to a request: well is that of good agents, and
+// unknown the error for a domain without an agent.
 func repliesByAgent(request, well string, unknown pdu.Error) map[string]string {
 	fail := func(e pdu.Error) string { return "error: " + e.Error() }
 	want := map[string]string{
@@ -161,9 +160,9 @@ func repliesByAgent(request, well string, unknown pdu.Error) map[string]string {
 	}
 	switch request {
 	case "RESULT":
-		want["fenced"] = "success" // a fence does not keep values from being set
+		want["fenced"] = "success" // a fence does not block stores
 	case "PMNS_TRAVERSE":
-		for name := range want { // whatever goes wrong
+		for name := range want { // for any failure
 			if name != "well" && name != "late" {
 				want[name] = fail(pdu.ErrName)
 			}
@@ -172,7 +171,7 @@ func repliesByAgent(request, well string, unknown pdu.Error) map[string]string {
 	return want
 }
 
-// Requests that need no agent, and those of several domains.
+// TestRequestsDirect checks requests that need no agent, and those of several domains.
 func TestRequestsDirect(t *testing.T) {
 	s := hostAll(t)
 	g := collectortest.Connect(t, s)

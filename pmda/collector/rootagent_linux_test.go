@@ -106,7 +106,7 @@ func (f *fakeRoot) serve(c *net.UnixConn) {
 			reply, passed = distorts(reply, fds)
 		}
 		if reply == nil {
-			passed = nil // there is nothing that they could go with
+			passed = nil // descriptors need at least one byte of data
 			c.Close()
 		}
 		c.WriteMsgUnix(reply, syscall.UnixRights(passed...), nil)

@@ -2,9 +2,9 @@ package collector
 
 import "golang.org/x/sys/unix"
 
-// pin keeps the thread on a processor, if it may be there.
+// pin binds the thread to a processor, if that is allowed.
 func pin(processor int) {
 	var set unix.CPUSet
 	set.Set(processor)
-	_ = unix.SchedSetaffinity(0, &set) // a processor that is not ours: the thread stays free
+	_ = unix.SchedSetaffinity(0, &set) // on failure the thread is not bound
 }

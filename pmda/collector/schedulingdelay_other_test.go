@@ -2,5 +2,5 @@
 
 package collector
 
-// pin keeps the thread on a processor where the system can.
+// pin does nothing on this system.
 func pin(int) {}

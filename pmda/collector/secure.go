@@ -39,9 +39,9 @@ type tlsSetup struct {
 	require bool        // Server.RequireClientCert
 }
 
-// SetTLS replaces the TLS configuration for new clients. Nil disables TLS. The Server makes a copy
-// of config. Connected clients are not affected. SetTLS does not change the field TLS, which has
-// the configuration of the start.
+// SetTLS replaces the TLS configuration for later handshakes. Nil disables TLS. The Server makes a
+// copy of config. Connections that use TLS continue. SetTLS does not change the field TLS, which
+// has the configuration at the start.
 func (s *Server) SetTLS(config *tls.Config) {
 	s.init()
 	s.secure.Store(s.newTLSSetup(config))
@@ -56,12 +56,12 @@ func (s *Server) newTLSSetup(config *tls.Config) *tlsSetup {
 	}
 	complete := func(c *tls.Config) *tls.Config {
 		c = c.Clone()
-		c.DynamicRecordSizingDisabled = true // or a long reply is many short writes
-		c.SessionTicketsDisabled = true      // clients stay connected and do not come back with one: it would be a write more for each
+		c.DynamicRecordSizingDisabled = true // otherwise a long reply is many short writes
+		c.SessionTicketsDisabled = true      // clients do not resume sessions
 		if t.require {
 			c.ClientAuth = tls.RequireAndVerifyClientCert
 			if c.ClientCAs == nil {
-				c.ClientCAs = x509.NewCertPool() // or the authorities of the system would vouch for clients
+				c.ClientCAs = x509.NewCertPool() // nil means the system's authorities
 			}
 		}
 		return c
@@ -105,7 +105,7 @@ func (r *request) secure(wanted pdu.Features) error {
 	case c.secured != nil:
 		return fmt.Errorf("%w: TLS was started before", pdu.ErrIPC)
 	case setup.config == nil:
-		if wanted&pdu.FeatureSecureAck != 0 { // as C pmcd: in place of the acknowledgement, and of the CREDS
+		if wanted&pdu.FeatureSecureAck != 0 { // C pmcd also sends two errors: this one for the ack
 			if err := r.write(pdu.Status{Code: pdu.ErrNotConn}, 0); err != nil {
 				return err
 			}

@@ -224,7 +224,7 @@ func TestClientCertificates(t *testing.T) {
 					if test.cert == nil {
 						return new(tls.Certificate), nil
 					}
-					return &test.cert.TLS, nil // whoever has signed it
+					return &test.cert.TLS, nil // with any issuer
 				}
 				g, _, err := upgrade(collectortest.DialTCP(t, s.addr), secureAck, config)
 				if err == nil {
@@ -310,7 +310,7 @@ type remoteConn struct {
 
 func (c remoteConn) RemoteAddr() net.Addr { return c.remote }
 
-// What breaks off a handshake ends the connection, and no other.
+// TestFailedHandshake checks that a failed handshake ends only its own connection.
 func TestFailedHandshake(t *testing.T) {
 	s := newSecured(t, func(s *collector.Server) { s.WithHandshakeTimeout(50 * time.Millisecond) })
 	other := s.dial(t, s.client())

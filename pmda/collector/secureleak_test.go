@@ -15,8 +15,8 @@ import (
 
 var handshakes = flag.Int("handshakes", 400, "how many handshakes TestSecureLeak does")
 
-// TestSecureLeak: connections with TLS that were good, broken off in the handshake, or refused
-// leave nothing behind: no goroutine, no client, no memory that is counted, and no other.
+// TestSecureLeak checks that successful, interrupted and refused TLS connections leave nothing
+// behind: no goroutine, no client, and no memory, counted or not.
 func TestSecureLeak(t *testing.T) {
 	s := newSecured(t, nil)
 	good, old := s.client(), s.client()
@@ -25,7 +25,7 @@ func TestSecureLeak(t *testing.T) {
 		g := collectortest.DialTCP(t, s.addr)
 		defer g.Net.Close()
 		switch i % 8 {
-		case 0: // the client goes in the middle
+		case 0: // the client disconnects during the handshake
 			g.Receive()
 			g.Send(pdu.Creds{Version: pdu.ProtocolVersion, Features: secureAck})
 			g.Receive()
@@ -61,7 +61,7 @@ func TestSecureLeak(t *testing.T) {
 		})
 		collectortest.Eventually(t, "no client", func() bool { return s.NumClients() == 0 && s.NumHeld() == 0 })
 	}
-	many(64) // what is there for all
+	many(64) // allocates what all connections share
 	before := heap()
 	goroutines := runtime.NumGoroutine()
 	many(*handshakes)
@@ -80,7 +80,8 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// BenchmarkSecure is a handshake, and a fetch of one value and of 1,000, with TLS and without.
+// BenchmarkSecure measures a handshake, and fetches of one value and of 1,000, with and without
+// TLS.
 func BenchmarkSecure(b *testing.B) {
 	s := newSecured(b, func(s *collector.Server) { collectortest.Add(b, s, benchAgent(b, 11, 1000)) })
 	config := s.client()

@@ -35,7 +35,7 @@ import (
 type Trace uint
 
 const (
-	TraceConnections Trace = 1 << 0 // clients and agents that connect and disconnect, and failures of their connections
+	TraceConnections Trace = 1 << 0 // connects, disconnects and failures of clients and agents
 	TracePDUs        Trace = 1 << 1 // PDUs sent and received
 	TraceUnbuffered  Trace = 1 << 8 // log the trace at each event
 )
@@ -56,9 +56,9 @@ type Server struct {
 	// Hostname is the value of pmcd.hostname; empty means os.Hostname.
 	Hostname string
 
-	// TmpDir is PCP_TMP_DIR. Running loggers (pmlogger) and inference engines (pmie) have files
-	// there, which are the source of pmcd.pmlogger and pmcd.pmie. RunDir is PCP_RUN_DIR. Its files
-	// name the primary engine and say whether pmproxy runs. An empty name disables these metrics.
+	// TmpDir is PCP_TMP_DIR. The files there of running loggers (pmlogger) and inference engines
+	// (pmie) are the source of pmcd.pmlogger and pmcd.pmie. RunDir is PCP_RUN_DIR. Its files
+	// identify the primary engine and tell whether pmproxy runs. An empty name means no files.
 	TmpDir, RunDir string
 
 	// HelpDir is the directory of help.dir and help.pag, PCP's help texts of the metrics pmcd.*:
@@ -96,9 +96,9 @@ type Server struct {
 	// client is logged. A client may use the budget of a second at once. SetLimits and Configure
 	// replace the limits while the Server runs.
 	//
-	// Limits.Logins always applies. It counts the failed logins of a user from an address, from
-	// an IPv6 network of 64 bits, or from an account on a unix socket. Further logins of that user
-	// from there fail with pdu.ErrAgain.
+	// Limits.Logins counts the failed logins of a user from an address, from an IPv6 network of 64
+	// bits, or from an account on a unix socket. Beyond it, further logins of that user from there
+	// fail with pdu.ErrAgain. Zero means 100 a minute.
 	Limits pmcdconf.Limits
 	// Users, if not nil, may log in by the mechanisms of package sasl. Mechanisms that send the
 	// password in the clear need an encrypted connection, a unix socket or a client in this
@@ -111,14 +111,14 @@ type Server struct {
 	// agents. Nil looks them up in the system. If it fails, agents know only the user's name, and
 	// rules of Access for users or groups treat the user as unknown.
 	LookupAccount func(user string) (uid, gid int, err error)
-	// CredsRequired refuses clients without a known account. Clients on unix sockets have one, and
-	// so does a logged-in user if LookupAccount finds the account. Rules for users and
-	// groups in Access imply CredsRequired. It is pmcd's option -S.
+	// CredsRequired refuses clients without a known account. On Linux clients on unix sockets have
+	// one. A logged-in user has one if LookupAccount finds it. Rules for users and groups in Access
+	// imply CredsRequired. It is pmcd's option -S.
 	CredsRequired bool
 
 	// DSO has a function for each entry point that "dso" lines of a configuration may name, such as
-	// "simple_init". It returns the agent, with the domain of the line. For other entry points see
-	// StartAgent.
+	// "simple_init". The function returns an agent with the domain of the line. For other entry
+	// points see StartAgent.
 	DSO map[string]func(domain pdu.Domain) (pmda.Handler, error)
 
 	// RootSocket is the socket of PCP's agent pmdaroot, /var/lib/pcp/pmcd/root.socket. If pmdaroot
@@ -176,15 +176,15 @@ type Server struct {
 
 	setup        sync.Once
 	limits       limits
-	log          *slog.Logger // Logger with a limit for lines of one reason
-	traceLog     *slog.Logger // Logger without, for traced events
-	started      time.Time    // the zero of the clock of the Server
+	log          *slog.Logger // Logger with a limit for equal lines
+	traceLog     *slog.Logger // Logger without that limit, for traced events
+	started      time.Time    // the zero of the Server's clock
 	restartDelay time.Duration
 	accessAtInit *pmcdconf.Access
 
 	// What may change while the Server runs.
 	agents       atomic.Pointer[agentTable]
-	pmcdLine     atomic.Pointer[pmcdconf.Agent] // of the Server's own agent, nil if the configuration has none
+	pmcdLine     atomic.Pointer[pmcdconf.Agent] // of the Server's own agent; nil if it has no line
 	names        atomic.Pointer[nameSpace]
 	files        atomic.Pointer[pmns.Tree] // the names from files
 	access       atomic.Pointer[access.Control]
@@ -192,8 +192,8 @@ type Server struct {
 	clientLimits atomic.Pointer[pmcdconf.Limits]
 	logins       loginlimit.Failures
 	timeout      atomic.Int64           // of agents, in nanoseconds: pmcd.control.timeout
-	labels       atomic.Pointer[string] // those of files, when they were read last
-	labelFaults  atomic.Pointer[string] // what was wrong with them
+	labels       atomic.Pointer[string] // the labels in files when they were last read
+	labelFaults  atomic.Pointer[string] // the errors of these files
 	changes      changes
 	seqnum       atomic.Uint32 // pmcd.seqnum
 	sighups      atomic.Uint32 // pmcd.sighups
@@ -202,15 +202,15 @@ type Server struct {
 
 	counters  pdu.Counters        // PDUs of clients and agents
 	waits     pmcdagent.Latencies // how long replies had to wait for clients
-	slow      atomic.Uint64       // clients disconnected since they did not take replies
+	slow      atomic.Uint64       // clients disconnected because they did not read replies
 	trace     eventtrace.Trace
 	resetting resetting
 
-	isRoot     func() bool                     // whether the process has root's privileges; tests have their own
-	rootAgent  atomic.Pointer[rootAgent]       // the connection to pmdaroot that starts agents, nil if there is none
-	containers atomic.Pointer[pmdaroot.Client] // asks pmdaroot for containers, nil if there is none
+	isRoot     func() bool                     // reports whether the process has root's privileges
+	rootAgent  atomic.Pointer[rootAgent]       // connection to pmdaroot for starting agents, or nil
+	containers atomic.Pointer[pmdaroot.Client] // connection to pmdaroot for containers, or nil
 
-	dialAgent   dialFunc                     // connects to agents with a socket; tests have their own
+	dialAgent   dialFunc                     // connects to agents with a socket
 	configuring sync.Mutex                   // held by Configure
 	coming      atomic.Pointer[comingAgents] // of Configure; nil while it does not run
 	adding      sync.Mutex                   // held while an agent with names is added
@@ -222,20 +222,20 @@ type Server struct {
 	serving bool     // Serve was called
 
 	requests     sync.Pool     // of *request
-	wideRequests chan *request // a few with more memory, which the pool would keep without limit
+	wideRequests chan *request // a few with more memory; the pool has no limit
 	ledger       *ledger
-	profiles     *ledger      // what clients hold of the ledger for profiles
+	profiles     *ledger      // memory of profiles, which ledger counts too
 	lastDrop     atomic.Int64 // when clients were dropped last, on Server.clock
 	trim         trimmer
 
 	listeners []net.Listener // of the first Serve, set with serving
-	accepted  chan struct{}  // closed when that accepts no more
+	accepted  chan struct{}  // closed when Serve accepts no more clients
 	spare     spareFile
 
 	startWatchdog sync.Once
-	watchdogEnded chan struct{} // closed when it has ended
-	endWatchdog   chan struct{} // closed to end it
-	wake          chan struct{} // has room for one, to make it look at once
+	watchdogEnded chan struct{} // closed when the watchdog has ended
+	endWatchdog   chan struct{} // closed to end the watchdog
+	wake          chan struct{} // makes the watchdog check at once; has room for one
 
 	draining chan struct{}  // closed when Shutdown is called
 	ended    chan struct{}  // closed when the Server ends
@@ -305,7 +305,7 @@ func (s *Server) addHandler(h pmda.Handler, conf pmcdconf.Agent) error {
 	if err := h.Err(); err != nil {
 		return err
 	}
-	s.adding.Lock() // or two might both find a name free
+	s.adding.Lock() // otherwise two agents could get the same name
 	defer s.adding.Unlock()
 	if t := h.Namespace(); t != nil {
 		if _, conflicts := pmns.Merge(s.nameTree(), t); len(conflicts) > 0 {
@@ -324,9 +324,10 @@ func (s *Server) addHandler(h pmda.Handler, conf pmcdconf.Agent) error {
 	return nil
 }
 
-// Remove removes the agent of a domain and tells clients so. It no longer calls an agent in this
-// process. It closes the input of an agent in another process and waits until the process ends. It
-// returns an error if the process does not end.
+// Remove removes the agent of a domain and tells clients so. Requests in progress continue in an
+// agent in this process. For an agent in another process, Remove closes the connection and waits
+// until the process ends. It returns an error if the process does not end, if the domain has no
+// agent, or if it is that of the Server's own agent.
 func (s *Server) Remove(d pdu.Domain) error {
 	s.init()
 	a := s.agents.Load().get(d)
@@ -338,7 +339,7 @@ func (s *Server) Remove(d pdu.Domain) error {
 	return opError("remove", a.name(), err)
 }
 
-// NumAgents returns the number of connected agents.
+// NumAgents returns the number of connected agents, including the Server's own.
 func (s *Server) NumAgents() int {
 	s.init()
 	n := 0
@@ -359,7 +360,7 @@ func (s *Server) SetNames(t *pmns.Tree) {
 
 // Serve accepts clients on stream listeners, such as TCP and unix sockets, until ctx ends, Close or
 // Shutdown is called, or all listeners fail. Then it closes the listeners and the Server, as Close
-// does. The error is nil if ctx or Close has ended Serve and nothing is left running.
+// does. The error is nil if no listener has failed and nothing is left running.
 //
 // Without listeners Serve serves only clients of DialContext. A nil listener is an error that ends
 // the Server. A Server can serve once: a second call closes its listeners, except those of the
@@ -425,7 +426,7 @@ func closeListeners(ln, others []net.Listener) {
 	}
 }
 
-// checkServe is why the Server cannot serve on listeners.
+// checkServe returns why the Server cannot serve on listeners, or nil.
 func (s *Server) checkServe(ln []net.Listener) error {
 	for i, l := range ln {
 		if l == nil {
@@ -438,14 +439,13 @@ func (s *Server) checkServe(ln []net.Listener) error {
 	return nil
 }
 
-// DialContext connects a client in this process to the Server, without a socket.
-// The client speaks PCP's protocol over the connection that is returned. The address
-// is ignored.
+// DialContext connects a client in this process to the Server, without a socket. The client speaks
+// PCP's protocol over the returned connection, and closes it. The address is ignored.
 //
-// With a network that begins with "tcp" the client has the rights of one that connects to a
-// port of this computer: its user is unknown until it logs in. A gateway connects so for clients
-// whose rights are not those of this process. With other networks, such as "pipe", which
-// pmapi.Local uses, the client is the user of this process.
+// If network begins with "tcp", the client has the rights of one that connects to a port of this
+// computer: its user is unknown until it logs in. Gateways use this for clients that must not have
+// the rights of this process. With other networks, such as the "pipe" of pmapi.Local, the client is
+// the user of this process.
 func (s *Server) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	s.init()
 	if err := ctx.Err(); err != nil {
@@ -468,10 +468,9 @@ type inProcess struct {
 	anonymous bool // the client may not have the rights of this process
 }
 
-// Close ends the Server: no client is accepted any more, idle clients are
-// disconnected at once, busy ones when they have their reply or after Grace; then
-// agents are ended. It returns when all of that is done, or after Grace with an
-// error that names the agents still running. Another Close waits for the first and
+// Close ends the Server. It accepts no more clients, disconnects idle clients at once and busy ones
+// after their reply, but at the latest after Grace. Then it ends the agents, which have Grace too.
+// The error names the agents that still run after that. Another Close waits for the first and
 // returns the same error.
 func (s *Server) Close() error {
 	s.init()
@@ -496,7 +495,7 @@ func (s *Server) close() error {
 	}
 	if !waitFor(&s.wg, s.limits.grace) {
 		for _, c := range clients {
-			c.cancelCalls() // agents may return then
+			c.cancelCalls() // so that agents return
 			c.conn.Close()
 		}
 	}
@@ -519,7 +518,7 @@ func (s *Server) close() error {
 	return errors.Join(errs...)
 }
 
-// stopAgents ends agents; pmdaroot is the last, since others may end through it.
+// stopAgents ends agents. It ends pmdaroot last, because pmdaroot may have to end others.
 func (s *Server) stopAgents(agents []*agent) []error {
 	errs := make([]error, len(agents))
 	var stopping sync.WaitGroup
@@ -539,8 +538,7 @@ func (s *Server) stopAgents(agents []*agent) []error {
 	return errs
 }
 
-// hasEnded reports whether Close was called. Hold s.mu to start something that
-// Close waits for.
+// hasEnded reports whether Close was called. Hold s.mu to start something that Close waits for.
 func (s *Server) hasEnded() bool {
 	select {
 	case <-s.ended:
@@ -550,7 +548,7 @@ func (s *Server) hasEnded() bool {
 	}
 }
 
-// stuckAgents is an error for each agent in this process that has not returned.
+// stuckAgents returns an error for each agent in this process whose calls have not returned.
 func (s *Server) stuckAgents() []error {
 	var errs []error
 	s.mu.Lock()

@@ -18,7 +18,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
-// exportedFields are the exported fields of a Server by name.
+// exportedFields returns the exported fields of a Server by name.
 func exportedFields(s *collector.Server) map[string]any {
 	fields := map[string]any{}
 	v := reflect.ValueOf(s).Elem()
@@ -30,7 +30,7 @@ func exportedFields(s *collector.Server) map[string]any {
 	return fields
 }
 
-// A Server does not write its defaults into its fields.
+// TestFieldsStayZero checks that a Server does not write its defaults into its fields.
 func TestFieldsStayZero(t *testing.T) {
 	s := collectortest.CloseAtEnd(t, new(collector.Server))
 	collectortest.Add(t, s, pmda.Unimplemented(pmda.Info{Name: "a", Domain: 10}))
@@ -89,7 +89,7 @@ func TestOpError(t *testing.T) {
 	}
 }
 
-// A kind of events is a bit of pmcd's option -T.
+// TestTraceBits checks that the kinds of events are the bits of pmcd's option -T.
 func TestTraceBits(t *testing.T) {
 	got := []collector.Trace{collector.TraceConnections, collector.TracePDUs, collector.TraceUnbuffered}
 	if diff := cmp.Diff([]collector.Trace{1, 2, 256}, got); diff != "" {

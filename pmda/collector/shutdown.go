@@ -30,7 +30,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Unlock()
 	if serving {
 		select {
-		case <-s.accepted: // a client that was accepted at the last moment is among the others
+		case <-s.accepted: // now the table has all accepted clients
 		case <-s.ended:
 		case <-ctx.Done():
 		}
@@ -66,7 +66,7 @@ func (s *Server) drain(ctx context.Context) {
 	}
 }
 
-// progress is how many requests the client has sent, and whether it waits for no reply.
+// progress returns the number of requests of the client, and whether none is in progress.
 func (c *client) progress() (requests uint64, idle bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,7 +83,7 @@ func (s *Server) isDraining() bool {
 	}
 }
 
-// awaitDrain waits, if Shutdown was called, until it has disconnected the clients, or ctx ends.
+// awaitDrain waits for a Shutdown in progress to disconnect the clients, or until ctx ends.
 func (s *Server) awaitDrain(ctx context.Context) {
 	select {
 	case <-s.draining:

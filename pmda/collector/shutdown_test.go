@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 )
 
-// Shutdown disconnects clients that are idle, not those that go on, until its context ends, and no
-// other can connect.
+// TestShutdown checks that Shutdown refuses new clients and disconnects idle ones. Busy clients
+// stay until its context ends.
 func TestShutdown(t *testing.T) {
 	t.Parallel()
 	s := collectortest.CloseAtEnd(t, new(collector.Server))

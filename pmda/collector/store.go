@@ -30,7 +30,7 @@ func (r *request) planStore(body []byte) error {
 		}
 		w.Copy(s)
 	}
-	r.agentRequest.Profile = r.client.profiles[0].Profile // RESULT has no context number: context 0 is used
+	r.agentRequest.Profile = r.client.profiles[0].Profile // RESULT has no context number
 	stores := make([]*typedCall[struct{}], len(order))
 	for i, d := range order {
 		values := &res

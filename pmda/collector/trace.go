@@ -236,7 +236,7 @@ func countMetrics(p pdu.PDU) (int, bool) {
 func (s *Server) logClients() {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n->Current PMCD clients at %s\n", time.Now().Format(time.ANSIC))
-	_ = s.WriteClients(&b) // a Builder takes all
+	_ = s.WriteClients(&b) // a Builder does not fail
 	s.log.Info(b.String())
 }
 
@@ -251,7 +251,7 @@ func (s *Server) WriteClients(w io.Writer) error {
 	hosts := newHostNames(hostNamesTime)
 	defer hosts.end()
 	for _, c := range s.clientList() {
-		fd := rawconn.Descriptor(c.conn) // before it is known that the connection was open
+		fd := rawconn.Descriptor(c.conn) // before closed is read: then fd was that of the client
 		if c.closed.Load() {
 			continue
 		}
@@ -266,7 +266,7 @@ func (s *Server) WriteClients(w io.Writer) error {
 	return err
 }
 
-// peerName returns where a client is.
+// peerName returns the address of a client, for logs.
 func peerName(c net.Conn) string {
 	switch a := c.RemoteAddr().(type) {
 	case *net.TCPAddr:
@@ -292,7 +292,7 @@ func newHostNames(limit time.Duration) *hostNames {
 	return &hostNames{ctx, end, map[string]string{}}
 }
 
-// of returns the name of a client's host, or its address, or another description of where it is.
+// of returns the name of a client's host, or what peerName returns if the name is unknown.
 func (h *hostNames) of(c net.Conn) string {
 	addr := peerName(c)
 	if _, ok := c.RemoteAddr().(*net.TCPAddr); !ok {

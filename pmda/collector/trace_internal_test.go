@@ -106,7 +106,7 @@ func TestDescriptor(t *testing.T) {
 	}
 }
 
-// While nothing is traced a PDU costs no memory.
+// TestTraceAllocatesNothing checks that a PDU allocates nothing while nothing is traced.
 func TestTraceAllocatesNothing(t *testing.T) {
 	b := NewFixture(t, &Server{})
 	trace := b.tracePDU(nil)

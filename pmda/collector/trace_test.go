@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/internal/collectortest"
 )
 
-// The bits of pmcd's option are the switches that clients can set.
+// TestTraceFromTheStart checks that Server.Trace sets the metrics that control the trace.
 func TestTraceFromTheStart(t *testing.T) {
 	for bits, want := range map[collector.Trace]string{0: "0 0 0", 1: "1 0 0", 2: "0 1 0", 3: "1 1 0", 256: "0 0 1", 259: "1 1 1", 4: "0 0 0"} {
 		b := collector.NewFixture(t, &collector.Server{Trace: bits})
@@ -24,7 +24,7 @@ func TestTraceFromTheStart(t *testing.T) {
 	}
 }
 
-// What happens to clients and agents is in the trace.
+// TestTraceOfConnections checks that the trace has the events of clients and agents.
 func TestTraceOfConnections(t *testing.T) {
 	b := collector.NewFixture(t, &collector.Server{})
 	b.Store("control.traceconn", 1)

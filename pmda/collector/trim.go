@@ -11,15 +11,15 @@ import (
 // process collects garbage every two minutes, and memory in a sync.Pool takes two collections.
 type trimmer struct {
 	mu    sync.Mutex
-	timer *time.Timer // nil unless it is going to run
-	last  time.Time   // when it ran last
+	timer *time.Timer // nil unless a collection is scheduled
+	last  time.Time   // the latest collection
 	ended bool
 }
 
 const (
 	trimPeak  = 16 << 20         // lower peaks do not matter
 	trimPause = 10 * time.Second // from the end of a peak to the collection
-	trimEvery = 30 * time.Second // the least time between two
+	trimEvery = 30 * time.Second // the minimum time between two collections
 )
 
 // noteRelease schedules a collection when clients have released most of their memory.
@@ -59,7 +59,7 @@ func (t *trimmer) end() {
 func (s *Server) collect() {
 	held := s.ledger.held.Load()
 	if held > s.ledger.peak.Load()/4 {
-		return // it is planned again when it is given back
+		return // noteRelease schedules another collection
 	}
 	s.ledger.peak.Store(held)
 	for range cap(s.wideRequests) {
@@ -69,5 +69,5 @@ func (s *Server) collect() {
 		}
 	}
 	runtime.GC()
-	runtime.GC() // a sync.Pool keeps what it has for one more
+	runtime.GC() // the first one does not empty a sync.Pool
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Garbage is collected once a while after much memory has been given back, and not
-// while it is held or when little was.
+// TestTrim checks that garbage is collected once, some time after much memory was released, and not
+// while it is held or after little was released.
 func TestTrim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &Server{}

@@ -62,7 +62,7 @@ func askAll(t *testing.T, version int, host, notes string) string {
 	names, err := c.Traverse(t.Context(), "version.dynamic")
 	say("traverse", names, err)
 	c.Close()
-	pcptest.Retry(t, func() string { // the next client begins when the agent has heard of the end of this one
+	pcptest.Retry(t, func() string { // until the agent has learned of the end of this client
 		b, err := os.ReadFile(notes)
 		_, after, _ := strings.Cut(string(b), "\nchildren version.dynamic 1\n")
 		if version >= 5 && !strings.Contains(after, "\nend ") {
@@ -75,7 +75,7 @@ func askAll(t *testing.T, version int, host, notes string) string {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	for range 2 { // the second sees that the first has been done
+	for range 2 { // the second one shows that the first is complete
 		err = c.Fetch(t.Context(), []pdu.PMID{id}, &r)
 		say("fetch", r.Len(), err)
 	}
@@ -89,10 +89,9 @@ func askAll(t *testing.T, version int, host, notes string) string {
 	return got.String() + normalNotes(string(b))
 }
 
-// normalNotes are the notes of an agent in a form that does not depend on the numbers of clients
-// and the order of their attributes, nor on ends of clients that it does not know: pmcd tells them
-// too, such as that of the one that looked whether pmcd runs. A check without more is of a profile,
-// or of an end below version 5.
+// normalNotes returns the notes of an agent without what may vary: the numbers of clients, the
+// order of their attributes, and the ends of clients that the agent does not know, which pmcd also
+// reports. A check alone belongs to a profile, or to an end of a client below version 5.
 func normalNotes(text string) string {
 	if i := strings.Index(text, "check\nfetch"); !strings.Contains(text[:i], "attr") {
 		text = text[i:]
@@ -100,7 +99,7 @@ func normalNotes(text string) string {
 		text = text[strings.Index(text, "check\nattr"):]
 	}
 	var lines []string
-	attrs := 0 // so many lines of attributes are last
+	attrs := 0 // the number of lines of attributes at the end
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
 		switch f[0] {

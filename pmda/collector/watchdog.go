@@ -8,8 +8,8 @@ func (s *Server) sinceStart(t time.Time) int64 { return int64(t.Sub(s.started)) 
 // clock returns the current time on the clock of the Server.
 func (s *Server) clock() int64 { return s.sinceStart(time.Now()) }
 
-// watchdog abandons inline calls that are overdue, until all clients are gone. It sleeps until
-// the oldest call in progress becomes overdue, because later calls become overdue later.
+// watchdog abandons overdue inline calls until Close ends it. It sleeps until the oldest call in
+// progress becomes overdue, because later calls become overdue later.
 func (s *Server) watchdog() {
 	defer close(s.watchdogEnded)
 	timer := time.NewTimer(0)
@@ -36,7 +36,7 @@ func (s *Server) wakeWatchdog() {
 }
 
 // abandonOverdue abandons inline calls that have taken at least limit. It returns the time until
-// other calls may have.
+// other calls may become overdue.
 func (s *Server) abandonOverdue(limit int64) (wait int64) {
 	now := s.clock()
 	oldest := now
@@ -58,13 +58,13 @@ func (s *Server) abandonOverdue(limit int64) (wait int64) {
 	return oldest + limit - s.clock()
 }
 
-// abandonInline abandons a call that has been running since a time, unless it has returned.
-// Another goroutine then continues the request.
+// abandonInline abandons a call that has been running since a time, unless it has returned. A new
+// goroutine then continues the request.
 //
-// Meanwhile the call may have returned to the pool and belong to another client. If it has been
-// running since the same time there, that other request continues instead.
+// The call may meanwhile have been reused for another client. If its start is the same there, that
+// request is equally overdue, and it is continued instead.
 func (s *Server) abandonInline(k *call, since int64) {
-	s.wg.Add(1) // while the other goroutine counts for certain, so that Close waits for both
+	s.wg.Add(1) // before the client's goroutine can end, so that Close waits for both
 	if !k.state.CompareAndSwap(since, callAbandoned) {
 		s.wg.Done()
 		return
@@ -74,7 +74,7 @@ func (s *Server) abandonInline(k *call, since int64) {
 	go func() {
 		defer s.wg.Done()
 		r.abandoned = true
-		s.logAbandoned(r.client, k) // here, since a log may be slow
+		s.logAbandoned(r.client, k) // not on the watchdog's goroutine: a log may be slow
 		r.resume()
 	}()
 }

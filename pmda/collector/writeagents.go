@@ -14,7 +14,7 @@ import (
 // WriteAgents writes an empty line and a table of the connected agents, in the layout of pmcd's
 // log. An agent of a "dso" line in this process has the row of that shared object without its
 // address. Other agents in this process have the word "in-process". The process identifier of a
-// socket agent that the Server has not started is -1.
+// socket agent that the Server has not started is -1. The error is that of w.
 func (s *Server) WriteAgents(w io.Writer) error {
 	s.init()
 	var b bytes.Buffer
@@ -56,7 +56,7 @@ func (p *process) childPID() int {
 	return p.pid()
 }
 
-// parameters are how an agent in another process is reached and started.
+// parameters describes the connection and the command of an agent in another process.
 func (a *agent) parameters() string {
 	command := ""
 	if len(a.argv) > 0 {

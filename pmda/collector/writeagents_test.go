@@ -18,7 +18,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
-// greetAgents is a socket agent that runs already.
+// greetAgents runs a socket agent.
 func greetAgents(t *testing.T, l net.Listener) {
 	t.Cleanup(func() { l.Close() })
 	go func() {
@@ -34,7 +34,8 @@ func greetAgents(t *testing.T, l net.Listener) {
 	}()
 }
 
-// TestWriteAgents has one agent of each kind in the table; one that is not connected is not in it.
+// TestWriteAgents checks the table with one agent of each kind, and that it omits an agent that is
+// not connected.
 func TestWriteAgents(t *testing.T) {
 	path := filepath.Join(pcptest.ShortDir(t), "s")
 	l, err := net.Listen("unix", path)
@@ -81,7 +82,7 @@ collector      2                 2 dso i:6  lib=/lib/pmda_pmcd.so entry=pmcd_ini
 	}
 }
 
-// TestParameters: a port by its name is followed by its number.
+// TestParameters checks that a port that is given by name is followed by its number.
 func TestParameters(t *testing.T) {
 	for _, tt := range []struct {
 		conf pmcdconf.Agent
