@@ -26,8 +26,7 @@ func specFault(kind, spec string) []string {
 	return []string{"[line 2]: Warning: access control error for " + kind + " '" + spec + "': Invalid argument"}
 }
 
-// accessCases are access sections. Hosts and accounts in those without fault
-// exist on most systems.
+// accessCases has access sections. In the valid ones all hosts and accounts exist on most systems.
 var accessCases = []configCase{
 	{name: "section", text: pipe + "[ access ]\nallow * : all;\n"},
 	{name: "section over lines", text: pipe + "[\nACCESS\n]\nallow\nhosts .*\n:\nfetch # c \"\n,store;\n"},

@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/access"
 )
 
-// addAccount adds a rule for a user or group, or merges it with one for the same.
+// addAccount adds a rule for a user or group, or merges it with an earlier one.
 func (n *ruleNames) addAccount(l *access.AccountRules, kind, name string, r access.Rule) error {
 	rule := &access.AccountRule{Rule: r, Account: access.Account{Name: name}}
 	if name != "*" {
@@ -78,7 +78,7 @@ func (n *ruleNames) findAccount(kind string, rule *access.AccountRule) error {
 		}
 		switch {
 		case user.group == group.ID:
-			rule.Members = slices.Insert(rule.Members, 0, o.Account) // a user's main group comes first
+			rule.Members = slices.Insert(rule.Members, 0, o.Account) // the main group comes first
 		case slices.Contains(group.members, user.Name):
 			rule.Members = append(rule.Members, o.Account)
 		}
@@ -100,8 +100,8 @@ func (n *ruleNames) readAccounts() error {
 	return nil
 }
 
-// readAccountFile reads lines of the form name:password:id:x, where x is a
-// user's group, or the names of a group's members.
+// readAccountFile reads lines of the form name:password:id:x, where x is a user's group, or the
+// names of a group's members.
 func readAccountFile(dir fs.FS, name string) ([]accountEntry, error) {
 	f, err := dir.Open(name)
 	if err != nil {

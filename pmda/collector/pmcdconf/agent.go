@@ -15,7 +15,7 @@ import (
 type Agent struct {
 	Name   string
 	Domain pdu.Domain
-	Kind   string // "dso": in the collector's process; "socket", on which the agent listens; "pipe": a child process
+	Kind   string // "dso": in the collector; "socket": listens on a socket; "pipe": a child process
 
 	Entry string // of "dso": the entry point, "simple_init"
 	Path  string // of "dso": the absolute path of the shared object
@@ -24,13 +24,14 @@ type Agent struct {
 	Address string // of "socket": the port on this host, by number or name, or the path
 	Port    int    // of "inet" and "ipv6": the number of the port
 
-	NotReady bool     // of "pipe": no request may be sent before the agent says that it is ready
+	NotReady bool     // of "pipe": the agent gets no request before it reports that it is ready
 	Argv     []string // the command that starts it; a socket agent may have none
 
 	Line int // in the file, from 1
 }
 
-// String returns the line for a configuration file. Parse makes the same Agent of it.
+// String returns the line for a configuration file. Parse returns the same Agent for it, apart from
+// Line.
 func (a Agent) String() string {
 	words := []string{a.Name, strconv.Itoa(int(a.Domain)), a.Kind}
 	switch a.Kind {
@@ -52,7 +53,7 @@ func (a Agent) String() string {
 		b.WriteString(quoteWord(w))
 	}
 	if s := b.String(); strings.HasSuffix(s, `\`) {
-		b.WriteByte(' ') // or the next line would continue this one
+		b.WriteByte(' ') // otherwise the next line would continue this one
 	}
 	return b.String()
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/access"
 )
 
-// A Config is the contents of a configuration file of pmcd, pmcd.conf.
+// A Config is the contents of pmcd.conf.
 type Config struct {
 	Agents []Agent // in the order of the file, in which they start
 
@@ -31,16 +31,16 @@ type Config struct {
 }
 
 // Access has the rules of an access section. Nil allows everything. Several collectors may share an
-// Access.
+// Access, which must not change while one uses it.
 type Access = access.Rules
 
 // A fault is the error for one fault in a configuration file. Its text names the place. For a
-// misspelt word it also names the word that is allowed there:
+// misspelt word it also names a similar allowed word:
 //
 //	/etc/pcp/pmcd/pmcd.conf:3: expected `dso', `socket' or `pipe', not "pipo": similar word: pipe
 type fault struct {
 	file string // the file with the fault
-	line int    // from 1; the first line of a continued one; 0 if there is none
+	line int    // from 1; the first line of a continued one; 0 for no line
 
 	extra   bool   // the fault is in the file with ".access" at the end of its name
 	warning bool   // pmcd calls it a warning
@@ -109,22 +109,21 @@ func (e *fault) pmcdText() string {
 func (e *fault) Unwrap() error { return e.err }
 
 // Load reads a configuration file. If the file has no fault, Load also reads access rules from the
-// file of the same name with ".access" at its end, if there is one. Its errors are those of Parse,
-// and of opening the files.
+// file path.access, if it exists. Its errors are those of Parse, and of opening the files.
 func Load(path string) (*Config, error) { return new(loader).load(path) }
 
 // Parse reads the text of a configuration file; name is for errors. It looks up the names of ports,
 // hosts and accounts in the system, with a limit of ten seconds for a host.
 //
-// Parse reports all faults; errors.Join joins them. The text of each begins with its place. If all
-// faults are in lines of agents, the Config has the other agents and the access section, so that a
-// collector may start with those. Otherwise it is nil. C pmcd starts if the last agent's line has
-// no fault, in some cases without access rules. A check or a reload should fail at any fault.
+// The error joins all faults, each with its place. If all faults are in lines of agents, the Config
+// has the other agents and the access section, so that a collector may start with those. After any
+// other fault it is nil. C pmcd starts if the last agent's line has no fault, in some cases without
+// access rules. A check or a reload should fail at any fault.
 func Parse(name string, r io.Reader) (*Config, error) {
 	return new(loader).parse(name, r)
 }
 
-// A loader looks up the names in configuration files. The zero value asks the system.
+// A loader looks up the names in configuration files. The zero value uses the system.
 type loader struct {
 	lookupPort func(network, service string) (int, error) // nil means net.LookupPort
 	lookupHost func(name string) ([]netip.Addr, error)    // nil means the system's resolver
@@ -197,8 +196,8 @@ func (p *parser) errorf(line int, format string, args ...any) {
 	p.errs = append(p.errs, &fault{file: p.name, line: line, extra: p.extra, msg: fmt.Sprintf(format, args...)})
 }
 
-// advise adds advice to the latest fault. A fault after the scanner has stopped was not reported,
-// so there is nothing to add to.
+// advise adds advice to the latest fault. It does nothing after the scanner has stopped, because
+// later faults are not reported.
 func (p *parser) advise(format string, args ...any) {
 	if p.scan.err != "" {
 		return

@@ -20,7 +20,7 @@ import (
 type configCase struct {
 	name, text string
 	want       []string
-	// differs says in what way pmcd reads the file otherwise.
+	// differs says how pmcd reads the file differently.
 	differs string
 }
 

@@ -65,8 +65,8 @@ func TestInteropAccess(t *testing.T) {
 	}
 }
 
-// tryAccess compares the permissions of the clients at an address, first of one alone and then of
-// one beside another.
+// tryAccess compares the permissions of clients at an address: first of one client, then of another
+// one while the first is connected.
 func tryAccess(t *testing.T, a *control, host, network, addr string, id int) {
 	t.Helper()
 	peer := net.Addr(&net.UnixAddr{Net: "unix"})
@@ -89,7 +89,7 @@ func tryAccess(t *testing.T, a *control, host, network, addr string, id int) {
 		}
 		want := [2]bool{denied&access.OpFetch == 0, denied == 0}
 		var got [2]bool
-		for range 20 { // pmcd may not have noticed yet that the one before has gone
+		for range 20 { // pmcd may be slow to notice the end of the previous client
 			if got[0], got[1] = may(t, host); got == want {
 				return
 			}
@@ -117,7 +117,7 @@ func hold(t *testing.T, network, addr string) net.Conn {
 		}
 		challenge := make([]byte, pdu.HeaderLen+8)
 		if _, err := io.ReadFull(c, challenge); err == nil && binary.BigEndian.Uint32(challenge[pdu.HeaderLen:]) == 0 {
-			return c // it has been counted
+			return c // pmcd has counted it
 		}
 		c.Close()
 		time.Sleep(20 * time.Millisecond)

@@ -140,7 +140,7 @@ func TestHostLimits(t *testing.T) {
 	full("1.2.3.4")
 	two := release(t, a, tcp("1.2.9.9"))
 	full("1.2.9.8")
-	// The most specific rule has no limit, though a wider one is full.
+	// The most specific rule has no limit, although that of a wider one is reached.
 	three := release(t, a, tcp("1.2.3.5"))
 	one()
 	one()

@@ -34,20 +34,20 @@
 //	allow users pcp, root : all;
 //
 // Names of hosts and accounts are looked up while the file is read. [Access] has the resulting
-// rules as plain data, which a program may also make itself.
+// rules as plain data, which a program may also create itself.
 //
 // # Limits
 //
 // A section with limits for each client may precede the access section. C pmcd does not have it:
 //
 //	[limits]
-//	requests : 1000;     # a second
-//	bytes    : 10000000; # of requests and replies, a second
+//	requests : 1000;     # per second
+//	bytes    : 10000000; # of requests and replies per second
 //	contexts : 16;
-//	logins   : 10;       # failed logins of a user from an address, a minute; 100 if not given
+//	logins   : 10;       # failed logins per minute of a user from an address; default 100
 //
 // # Errors
 //
-// Errors and warnings have the texts of pmcd 6.0.3. A text that
-// makes pmcd crash or misread is an error here.
+// Errors and warnings have the texts of pmcd 6.0.3. Input that makes pmcd crash or misread the file
+// is an error here.
 package pmcdconf

@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// FuzzParse reads arbitrary text. Each fault must be an Error, and Parse must return an error if
-// it returns no Config. The agents of a Config must be the same after printing and reading them.
-// Its rules can be matched and written.
+// FuzzParse reads arbitrary text. Parse must return a Config or an error, and an error must contain
+// a fault. The agents of a Config must be the same after printing and reading them, and its rules
+// must be usable.
 func FuzzParse(f *testing.F) {
 	for _, c := range slices.Concat(agentCases, accessCases) {
 		f.Add(c.text)
@@ -35,7 +35,7 @@ func FuzzParse(f *testing.F) {
 		for _, a := range conf.Agents {
 			line := a.String()
 			if len(line) > maxLine {
-				return // quotes and escapes can make it longer than it was
+				return // quotes and escapes can make the line too long
 			}
 			b.WriteString(line + "\n")
 		}

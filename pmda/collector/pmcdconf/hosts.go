@@ -11,39 +11,39 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/access"
 )
 
-// ruleNames makes rules of the names in access statements. It looks each up once.
+// ruleNames makes rules from the names in access statements. It looks up each name once.
 type ruleNames struct {
 	loader *loader
 	hosts  hostpattern.Resolver
 	users  []accountEntry
 	groups []accountEntry
-	others map[string]bool // the kinds of which a statement was about "*"
+	others map[string]bool // the kinds that had a statement for "*"
 
 	hostRules    map[hostKey]*access.HostRule
 	accountRules map[accountKey]*access.AccountRule
 }
 
-// A hostKey is what rules for the same hosts have in common.
+// A hostKey identifies the hosts of a rule.
 type hostKey struct {
 	addr, mask netip.Addr
 	level      int
 }
 
-// An accountKey is what rules for the same account have in common.
+// An accountKey identifies the account of a rule.
 type accountKey struct {
 	kind string
 	id   int
 }
 
-// A ruleError says why there can be no such rule, in pmcd's words.
+// A ruleError says why a rule is invalid, in pmcd's words.
 type ruleError string
 
 func (e ruleError) Error() string { return string(e) }
 
 func ruleErrorf(format string, args ...any) error { return ruleError(fmt.Sprintf(format, args...)) }
 
-// add adds the rule of a statement for one of its specifications. Warnings are
-// about parts that could not be added while others were.
+// add adds the rule of a statement for one of its specifications. The warnings are about parts that
+// could not be added, if other parts were.
 func (n *ruleNames) add(a *Access, kind, spec string, r access.Rule) (warnings []string, err error) {
 	switch kind {
 	case "user":
@@ -69,7 +69,7 @@ func (n *ruleNames) add(a *Access, kind, spec string, r access.Rule) (warnings [
 	return append(warnings, clashes...), nil
 }
 
-// addHost adds a rule, or merges it with one for the same hosts.
+// addHost adds a rule, or merges it with an earlier one for the same hosts.
 func (n *ruleNames) addHost(a *Access, h *access.HostRule) (clash string) {
 	key := hostKey{h.Addr, h.Mask, h.Level}
 	if old := n.hostRules[key]; old != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// TestInteropConfig checks that pmcd -v reports the same for every case, and reads the same
+// TestInteropConfig checks that pmcd -v reports the same faults for every case, and reads the same
 // access rules.
 func TestInteropConfig(t *testing.T) {
 	pcptest.Need(t, "pmcd")

@@ -8,17 +8,17 @@ import (
 // Limits holds the limits of each client. 0 means no limit, except for Logins. C pmcd has no such
 // limits.
 type Limits struct {
-	Requests int // a second
-	Bytes    int // of requests and replies, a second
+	Requests int // per second
+	Bytes    int // of requests and replies per second
 	Contexts int // at a time
-	Logins   int // that fail, of a user from an address, a minute; 0 is 100
+	Logins   int // failed logins per minute of a user from an address; 0 means 100
 }
 
 // parseLimits reads the rest of the header "[limits]" and the statements of the section:
 //
 //	(requests | bytes | contexts | logins) : NUMBER ;
 //
-// If another section follows, more is true and tok its name.
+// If another section follows, more is true and tok is its name.
 func (p *parser) parseLimits() (tok token, more bool) {
 	if tok = p.scan.next(); !tok.is("]") {
 		p.accessError(tok, "']' expected")

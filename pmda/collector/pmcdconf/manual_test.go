@@ -60,7 +60,8 @@ var manualCases = []manualCase{
 	{"wildcard of names", "allow *.melbourne : all;", `Wildcard in host pattern "*.melbourne" is not at the end`, nil},
 	{"two wildcards", "allow 129.127.*.* : all;", `Wildcard in host pattern "129.127.*.*" is not at the end`, nil},
 	{"wildcard within", "allow 129.*.114.9 : all;", `Wildcard in host pattern "129.*.114.9" is not at the end`, nil},
-	{"wildcard of a part, as of 127.*", "disallow 129.127* : all;", "", []string{"a 129.127.3.4 denied", "b 129.128.3.4 all"}}, // which pmcd takes, too
+	// Pmcd accepts it too.
+	{"wildcard of a part, as of 127.*", "disallow 129.127* : all;", "", []string{"a 129.127.3.4 denied", "b 129.128.3.4 all"}},
 	{"no statement applies", "disallow clank : store;", "", []string{"a 10.0.0.7 all", "b 129.127.112.2 fetch"}},
 	{"contradiction", "allow clank : fetch, store; disallow 129.127.112.2 : all except fetch;", "Permission clash for 129.127.112.2 with earlier statement for clank", nil},
 	{"more specific ones win", "allow clank : all; disallow 129.127.112.* : all except fetch; disallow * : all;", "",
@@ -77,7 +78,7 @@ var manualCases = []manualCase{
 	{"a limit in a disallow statement", "disallow clank : fetch, maximum 2 connections;", "can't specify connection limit in a disallow statement", nil},
 
 	// More cases of hosts.
-	{"fetch alone", "allow boing : fetch;", "", []string{"a 10.0.0.7 all"}}, // what is not mentioned is allowed
+	{"fetch alone", "allow boing : fetch;", "", []string{"a 10.0.0.7 all"}}, // the rest is allowed
 	{"no fetch", "disallow boing : fetch;", "", []string{"a 10.0.0.7 store"}},
 	{"all except", "disallow boing : all except fetch;", "", []string{"a 10.0.0.7 fetch"}},
 	{"allow all except", "allow boing : all except store;", "", []string{"a 10.0.0.7 fetch"}},
@@ -105,7 +106,7 @@ var manualCases = []manualCase{
 	// Users.
 	{"users", "disallow user * : all; allow user root : all; allow user pcp : fetch; disallow user pcp : store;", "",
 		[]string{"a unix root all", "b unix pcp fetch", "c unix nobody denied", "d 1.2.3.4 root all", "e 1.2.3.4 stranger denied"}},
-	// A rule for a user is also one for users whose main group is a group of that one, as for pmcd.
+	// As in pmcd, a rule for a user also applies to users whose main group is a group of that user.
 	{"a user alone", "allow user nobody : all;", "", []string{"a unix nobody all", "b unix bob denied", "c unix root denied"}},
 	{"all users", "allow user * : all;", "", []string{"a unix nobody all", "b 1.2.3.4 stranger denied"}},
 	{"all users but one", "allow user * : all; disallow user ann : store;", "", []string{"a unix ann fetch", "b unix root all"}},

@@ -10,8 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/access"
 )
 
-// parseAccessHeader reads "[access]", which may have blanks and newlines in it, and before it a
-// section of limits. It is false without an access section.
+// parseAccessHeader reads the header "[access]", which may contain blanks and newlines, and a
+// section of limits before it. It returns false if no valid header follows.
 func (p *parser) parseAccessHeader() bool {
 	p.scan.next() // the bracket
 	tok := p.scan.next()
@@ -56,8 +56,8 @@ func (p *parser) parseAccessSection() {
 	}
 }
 
-// accessError reports a fault in the access section. If the scanner has stopped, that
-// is the fault, which reportScanFault reports.
+// accessError reports a fault in the access section. If the scanner has stopped, the fault is that
+// of the scanner, which reportScanFault reports.
 func (p *parser) accessError(tok token, format string, args ...any) {
 	p.fatal = true
 	if p.scan.err == "" {
@@ -65,7 +65,7 @@ func (p *parser) accessError(tok token, format string, args ...any) {
 	}
 }
 
-// A statement is one of an access section.
+// A statement is a statement of an access section.
 type statement struct {
 	kind  string // "host", "user" or "group"
 	specs []string
@@ -73,8 +73,7 @@ type statement struct {
 	line  int // of its end
 }
 
-// parseStatement reads a statement that starts with tok. It returns the last token
-// that it has read.
+// parseStatement reads a statement that starts with tok. It returns the last token that it read.
 func (p *parser) parseStatement(tok token) (s statement, end token, ok bool) {
 	var allow bool
 	switch {
@@ -180,8 +179,8 @@ func (l *operationList) fail(tok token, problem string) (token, bool) {
 	return tok, false
 }
 
-// parseItem reads one item. Tok is its first word before, and its last one afterwards;
-// exceptNow says that the item is the first one after "except".
+// parseItem reads an item that starts with *tok, and sets *tok to its last word. exceptNow says
+// that the item is the first one after "except".
 func (l *operationList) parseItem(tok *token, exceptNow bool) (problem string) {
 	switch {
 	case tok.is("fetch"):
@@ -207,7 +206,7 @@ func (l *operationList) parseItem(tok *token, exceptNow bool) (problem string) {
 	return badItem
 }
 
-// badItem is the fault of an unknown word in the place of an item.
+// badItem is the fault of an unknown word instead of an item.
 const badItem = "bad access specifier"
 
 func (l *operationList) addOperation(op access.Ops) string {
@@ -243,13 +242,13 @@ func (l *operationList) parseLimit(tok *token, exceptNow bool) string {
 		l.rule.MaxConns = n
 		*tok = l.p.scan.next()
 	}
-	if l.rule.MaxConns == 0 || !tok.is("connections") { // pmcd knows "unlimited", but not what to do with it
+	if l.rule.MaxConns == 0 || !tok.is("connections") { // pmcd rejects "unlimited" too
 		return `"connections" expected`
 	}
 	return ""
 }
 
-// addRules adds the rules of a statement, and reports whether there was one.
+// addRules adds the rules of a statement, and reports whether it added any.
 func (p *parser) addRules(s statement) (effective bool) {
 	if p.conf.Access == nil {
 		p.conf.Access = new(Access)

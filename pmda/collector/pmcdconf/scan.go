@@ -9,8 +9,7 @@ import (
 	"github.com/pcp-go/pcp/internal/scan"
 )
 
-// maxLine is pmcd's limit for a line with those that continue it, without
-// its newline.
+// maxLine is pmcd's limit for the length of a line and its continuation lines, without the newline.
 const maxLine = 2198
 
 type tokenKind int
@@ -25,7 +24,7 @@ const (
 type token struct {
 	kind tokenKind
 	text string
-	pos  int // where it starts in the line
+	pos  int // its start in the line
 	line int
 }
 
@@ -38,9 +37,8 @@ func (t token) is(word string) bool {
 	return t.kind == tokenWord && strings.EqualFold(t.text, word)
 }
 
-// A scanner splits a configuration file into tokens. Among the lines of agents the
-// caller reads each line with nextLine and its words with next; in an access section
-// next goes on to the next line itself.
+// A scanner splits a configuration file into tokens. Among the lines of agents the caller reads
+// each line with nextLine and its words with next. In an access section next also reads the lines.
 //
 //	# to the end of the line    a comment, if not in quotes
 //	\# \"                       # and ", in and outside of quotes
@@ -49,16 +47,16 @@ func (t token) is(word string) bool {
 type scanner struct {
 	r      *bufio.Reader
 	access bool
-	text   string // a line with those that continue it
+	text   string // a line with its continuation lines
 	pos    int
-	line   int    // its number; at the end of the file, that of the line where more text would be
+	line   int    // its number; at the end of the file, that of the next line
 	read   int    // lines read
-	err    string // the fault that stopped the scanner, empty if there is none
+	err    string // the fault that stopped the scanner, or empty
 }
 
 func (s *scanner) open(r io.Reader) { s.r = bufio.NewReader(r) }
 
-// nextLine reads a line with those that continue it.
+// nextLine reads a line with its continuation lines.
 func (s *scanner) nextLine() bool {
 	s.pos, s.text = 0, ""
 	if s.err != "" {
@@ -127,7 +125,7 @@ func (s *scanner) next() token {
 	return t
 }
 
-// word reads up to a byte that ends the word, which an escaped one does not.
+// word reads up to an unescaped byte that ends the word.
 func (s *scanner) word(ends func(byte) bool) string {
 	var b strings.Builder
 	for ; s.pos < len(s.text); s.pos++ {
