@@ -12,8 +12,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdatest"
 )
 
-// A queue keeps events, and what each client has got of them. Of the oldest it forgets those
-// that are too many.
+// A queue keeps the latest limit events, and the position of each client.
 type queue struct {
 	mu      sync.Mutex
 	limit   int
@@ -21,7 +20,7 @@ type queue struct {
 	enabled map[uint64]bool // clients that have stored a filter; nil means all
 	pos     map[uint64]int  // of each client, the next event that it gets
 
-	// What is wrong, if not false.
+	// Mistakes to make.
 	shared, again, miscounted, lost bool
 }
 
@@ -31,7 +30,7 @@ func (q *queue) emit(n int) {
 	q.next += n
 }
 
-// value is the events that a client has not got.
+// value returns the events that a client has not received.
 func (q *queue) value(_ context.Context, r *pmda.Request, _ pdu.Instance) ([]byte, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -77,7 +76,7 @@ func (q *queue) enable(_ context.Context, r *pmda.Request, _ pdu.Instance, _ int
 	return nil
 }
 
-// queueAgent is an agent with the events of a queue.
+// queueAgent returns an agent with the events of a queue.
 func queueAgent(t *testing.T, q *queue) *pmda.Agent {
 	t.Helper()
 	q.limit, q.pos = 1000, map[uint64]int{}
@@ -106,7 +105,7 @@ func TestEvents(t *testing.T) {
 	pmdatest.Run(t, a, pmdatest.Events("cache.log", filtered.emit, pmdatest.Store{Metric: "cache.filter", Value: "1"}))
 }
 
-// badQueue is an agent with a queue that has a mistake.
+// badQueue returns an agent with a queue that makes a mistake.
 func badQueue(spoil func(q *queue)) func(t *testing.T) (pmda.Handler, []pmdatest.Option) {
 	return func(t *testing.T) (pmda.Handler, []pmdatest.Option) {
 		var q queue
@@ -115,7 +114,7 @@ func badQueue(spoil func(q *queue)) func(t *testing.T) (pmda.Handler, []pmdatest
 	}
 }
 
-// badEvents is an agent with events of a function.
+// badEvents returns an agent with the events that add adds.
 func badEvents(add func(b *pdu.EventBuilder, now time.Time)) func(t *testing.T) (pmda.Handler, []pmdatest.Option) {
 	return func(t *testing.T) (pmda.Handler, []pmdatest.Option) {
 		a := oneMetric(t, func(a *pmda.Agent) error {

@@ -16,14 +16,14 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// A broken agent is one with a mistake that authors make.
+// A broken is an agent with a mistake that authors make.
 type broken struct {
 	name string
 	make func(t *testing.T) (pmda.Handler, []pmdatest.Option)
-	want string // in what Check returns
+	want string // a part of the error of Check
 }
 
-// wantFaults sees Check find the fault of each agent.
+// wantFaults checks that Check finds the fault of each agent.
 func wantFaults(t *testing.T, agents []broken) {
 	t.Helper()
 	for _, b := range agents {
@@ -36,7 +36,7 @@ func wantFaults(t *testing.T, agents []broken) {
 	}
 }
 
-// TestPMIDs: an agent keeps the PMIDs that are pinned.
+// TestPMIDs checks the reports about PMIDs that are not those of the option.
 func TestPMIDs(t *testing.T) {
 	agent := func() *pmda.Agent {
 		return oneMetric(t, func(a *pmda.Agent) error {
@@ -77,8 +77,8 @@ func always[T pdu.Scalar](v T) func(context.Context, *pmda.Request, pdu.Instance
 
 // Names below a dynamic root
 
-// deepNames is a Handler whose names are below a dynamic root at several levels, and what
-// spoils its replies, if not nil.
+// deepNames is a Handler whose names are below a dynamic root at several levels. Its functions, if
+// not nil, spoil replies.
 type deepNames struct {
 	*dynamic
 	pmid  func(name string, id pdu.PMID, err error) (pdu.PMID, error)
@@ -140,7 +140,7 @@ func (d *deepNames) Traverse(ctx context.Context, r *pmda.Request, name string) 
 	return names, err
 }
 
-// deep is an agent whose names are spoiled.
+// deep returns an agent whose names are spoiled.
 func deep(spoil func(d *deepNames)) func(t *testing.T) (pmda.Handler, []pmdatest.Option) {
 	return func(t *testing.T) (pmda.Handler, []pmdatest.Option) {
 		d := newDeepNames(t)
@@ -273,7 +273,7 @@ type deepChanging struct {
 	*deepNames
 	mu      sync.Mutex
 	without *pmns.Tree
-	changed bool // not told yet
+	changed bool // clients have not been notified yet
 	changes int
 }
 
@@ -296,7 +296,7 @@ func (d *deepChanging) change() {
 	d.changes++
 }
 
-// now is the Handler with the names of now.
+// now returns the Handler with the current names.
 func (d *deepChanging) now() *dynamic {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -359,7 +359,7 @@ func TestChangingNames(t *testing.T) {
 	pmdatest.Run(t, d, pmdatest.Names(root(t)), pmdatest.ChangeNames(d.change))
 }
 
-// changingBadly is the agent of changing with something wrong.
+// changingBadly returns the agent of changing with a mistake.
 func changingBadly(spoil func(a *pmda.Agent) pmda.Handler) func(t *testing.T) (pmda.Handler, []pmdatest.Option) {
 	return func(t *testing.T) (pmda.Handler, []pmdatest.Option) {
 		a, change := changing(t)
@@ -386,7 +386,7 @@ func afterFetch(h pmda.Handler, spoil func(w *pdu.ResultWriter)) pmda.Handler {
 	}}
 }
 
-// duringChanges is an agent whose traversals go wrong while its names change quickly.
+// duringChanges returns an agent whose traversals are wrong while its names change quickly.
 func duringChanges(spoil func(d *deepChanging) pmda.Handler) func(t *testing.T) (pmda.Handler, []pmdatest.Option) {
 	return func(t *testing.T) (pmda.Handler, []pmdatest.Option) {
 		d := newDeepChanging(t)
@@ -410,7 +410,7 @@ func (h traversing) Traverse(ctx context.Context, r *pmda.Request, name string) 
 	return names, err
 }
 
-// foundNames finds names of the beginning for ever.
+// foundNames finds names even after they have been removed.
 type foundNames struct {
 	*deepChanging
 	all *pmns.Tree

@@ -19,18 +19,18 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdatest"
 )
 
-// spoiled is the agent of newAgent with something wrong.
+// spoiled returns the agent of newAgent with a mistake.
 func spoiled(spoil func(t *testing.T, a *pmda.Agent) pmda.Handler, opts ...pmdatest.Option) func(t *testing.T) (pmda.Handler, []pmdatest.Option) {
 	return func(t *testing.T) (pmda.Handler, []pmdatest.Option) { return spoil(t, newAgent(t)), opts }
 }
 
-// handmade is a label set of a text that pdu.ParseLabels would refuse.
+// handmade returns a label set with a text that pdu.ParseLabels would refuse.
 func handmade(json string) []pdu.LabelSet {
 	l := pdu.Label{NameOff: 2, NameLen: 1, Flags: pdu.LabelFlags(pdu.LabelDomain), ValueOff: 5, ValueLen: 1}
 	return []pdu.LabelSet{{Inst: pdu.NoInst, JSON: []byte(json), Labels: []pdu.Label{l, l}}}
 }
 
-// manyLabels is the text of n labels.
+// manyLabels returns the text of n labels.
 func manyLabels(prefix string, n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -89,7 +89,7 @@ func TestBrokenTexts(t *testing.T) {
 	})
 }
 
-// written is a set that a fetch has begun, and goes on to write when it has returned.
+// written keeps the writer of a fetch, and writes to it after the fetch has returned.
 type written struct {
 	pmda.Handler
 	mu sync.Mutex
@@ -97,7 +97,7 @@ type written struct {
 }
 
 func (h *written) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
-	if r.Client.ID != 0 { // or the race detector would be the first to see it
+	if r.Client.ID != 0 { // otherwise the race detector would find it first
 		return h.Handler.Fetch(ctx, r, ids, w)
 	}
 	h.mu.Lock()
@@ -131,7 +131,7 @@ func TestBrokenFetches(t *testing.T) {
 			return fetching{a, func(h pmda.Handler, ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 				if p := r.Profile; p != nil && len(p.InDoms) > 0 && len(p.InDoms[0].Insts) > 0 {
 					n := *r
-					n.Profile = &pdu.Profile{Exclude: true} // it does not understand lists
+					n.Profile = &pdu.Profile{Exclude: true} // ignores the list
 					r = &n
 				}
 				return h.Fetch(ctx, r, ids, w)
@@ -140,7 +140,7 @@ func TestBrokenFetches(t *testing.T) {
 	})
 }
 
-// A shared Handler keeps the request of one client where that of another finds it.
+// A shared Handler keeps the profile of one client where the request of another finds it.
 type shared struct {
 	pmda.Handler
 	mu      sync.Mutex
@@ -151,7 +151,7 @@ func (s *shared) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *
 	s.mu.Lock()
 	s.profile = r.Profile
 	s.mu.Unlock()
-	time.Sleep(time.Millisecond) // it reads a file
+	time.Sleep(time.Millisecond) // as if it read a file
 	n := *r
 	s.mu.Lock()
 	n.Profile = s.profile
@@ -159,7 +159,7 @@ func (s *shared) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *
 	return s.Handler.Fetch(ctx, &n, ids, w)
 }
 
-// A busy value is that of another metric while several clients want it.
+// A busy has a value that differs while several clients fetch it.
 type busy struct{ n atomic.Int32 }
 
 func (b *busy) value(alone, shared uint64) func(context.Context, *pmda.Request, pdu.Instance) (uint64, error) {
@@ -173,7 +173,7 @@ func (b *busy) value(alone, shared uint64) func(context.Context, *pmda.Request, 
 	}
 }
 
-// TestBrokenConcurrency is in bubbles, where clients make their requests at the same time.
+// TestBrokenConcurrency runs in bubbles, where clients make their requests at the same time.
 func TestBrokenConcurrency(t *testing.T) {
 	counting := func(sem pdu.Sem, alone, shared uint64) func(t *testing.T) pmda.Handler {
 		return func(t *testing.T) pmda.Handler {
@@ -218,7 +218,7 @@ func TestBrokenConcurrency(t *testing.T) {
 	}
 }
 
-// TestBrokenLocks: a request whose context has ended leaves the Handler locked.
+// TestBrokenLocks checks a Handler that stays locked after a cancelled request.
 func TestBrokenLocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turn := make(chan struct{}, 1)
@@ -242,7 +242,7 @@ func TestBrokenLocks(t *testing.T) {
 	})
 }
 
-// perClient does something for each client.
+// perClient calls functions in SetClient and EndClient.
 type perClient struct {
 	pmda.Handler
 	set, end func(c *pmda.Client)
@@ -297,7 +297,7 @@ func TestBrokenClients(t *testing.T) {
 	})
 }
 
-// jobs is an agent with jobs as instances, whose list a function makes.
+// jobs returns an agent whose instances are jobs, with the list that a function returns.
 func jobs(list func(n int) []pdu.Instance) func(t *testing.T) (pmda.Handler, []pmdatest.Option) {
 	return func(t *testing.T) (pmda.Handler, []pmdatest.Option) {
 		n := 0
@@ -321,7 +321,7 @@ func restarted(before, after func(a *pmda.Agent) error) func(t *testing.T) (pmda
 	}
 }
 
-// addMetric registers cache.y with one change.
+// addMetric returns a function that registers cache.y with one change.
 func addMetric(change func(m *pmda.Metric[int32])) func(a *pmda.Agent) error {
 	return func(a *pmda.Agent) error {
 		m := pmda.Metric[int32]{Name: "cache.y", Value: always[int32](1)}
@@ -330,7 +330,7 @@ func addMetric(change func(m *pmda.Metric[int32])) func(a *pmda.Agent) error {
 	}
 }
 
-// addShards registers instances in an order.
+// addShards returns a function that registers instances in the given order.
 func addShards(names ...string) func(a *pmda.Agent) error {
 	return func(a *pmda.Agent) error {
 		return pmda.Register(a, pmda.Metric[int32]{Name: "cache.share", InDom: a.AddInDom("shard", names...), Value: always[int32](1)})
@@ -358,7 +358,7 @@ func TestBrokenLasting(t *testing.T) {
 		{"ids are the order", jobs(func(n int) []pdu.Instance {
 			names := []string{"a", "b", "c"}
 			if n > 20 {
-				names = names[1:] // the first has gone
+				names = names[1:] // the first one is gone
 			}
 			var list []pdu.Instance
 			for i, name := range names {
@@ -416,7 +416,7 @@ func TestBrokenLasting(t *testing.T) {
 	})
 }
 
-// TestOnce: a fault that shows in many requests is reported once.
+// TestOnce checks that a fault in many requests is reported once.
 func TestOnce(t *testing.T) {
 	a := newAgent(t)
 	o := override.In(a)
@@ -432,7 +432,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// TestKnown: failures that are deliberate are not reported, and others are.
+// TestKnown checks that deliberate failures are not reported, and others are.
 func TestKnown(t *testing.T) {
 	opts := []pmdatest.Option{pmdatest.Texts()}
 	h := descOf(func(d *pdu.Desc) { d.Sem = 2 })(t, newAgent(t))

@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdatest"
 )
 
-// A sheet is values that clients may set.
+// A sheet holds values that clients may set.
 type sheet struct {
 	mu     sync.Mutex
 	limit  int32
@@ -21,7 +21,7 @@ type sheet struct {
 	note   []byte
 }
 
-// newSheet is an agent with a sheet. Only root may set cache.secret.
+// newSheet returns an agent with a sheet. Only root may set cache.secret.
 func newSheet(t *testing.T) (*pmda.Agent, *sheet) {
 	s := &sheet{limit: 10, shares: map[string]int32{"red": 1, "blue": 2}, note: []byte("empty")}
 	a := oneMetric(t, func(a *pmda.Agent) error {
@@ -80,7 +80,7 @@ func superUser() *pmda.Client {
 	return c
 }
 
-// sheetStores are what a sheet accepts and refuses.
+// sheetStores returns the stores that a sheet accepts and refuses.
 func sheetStores() pmdatest.Option {
 	return pmdatest.Stores(
 		pmdatest.Store{Metric: "cache.limit", Value: "100"},
@@ -109,7 +109,7 @@ func (s storing) Store(ctx context.Context, r *pmda.Request, values *pdu.Result)
 	return s.store(s.Handler, ctx, r, values)
 }
 
-// badSheet is a sheet whose stores have a mistake.
+// badSheet returns a sheet whose stores have a mistake.
 func badSheet(store func(s *sheet, next pmda.Handler, ctx context.Context, r *pmda.Request, values *pdu.Result) error) func(t *testing.T) (pmda.Handler, []pmdatest.Option) {
 	return func(t *testing.T) (pmda.Handler, []pmdatest.Option) {
 		a, s := newSheet(t)
@@ -199,7 +199,7 @@ func TestBrokenStores(t *testing.T) {
 			if r.Client.UID != 0 {
 				return pdu.ErrPermission
 			}
-			s.note = set.Atom(0, pdu.TypeString).Bytes() // which are not the Handler's
+			s.note = set.Atom(0, pdu.TypeString).Bytes() // keeps memory of the caller
 			return nil
 		}), `store: cache.note: Store("mine"): no error, but then cache.note is `},
 		{"values changed", storeTo("cache.note", func(s *sheet, r *pmda.Request, set pdu.ValueSet) error {

@@ -9,15 +9,14 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// A request must end within endLimit after its context. Only requests that take at least longTime
-// are checked.
+// A request that takes at least longTime must end within endLimit after its context has ended.
 const (
 	endLimit = time.Second
 	longTime = time.Second
 )
 
-// checkCancellation ends requests before they have a reply. The Handler need not fail
-// them, but it has to end them soon, and to serve others afterwards.
+// checkCancellation cancels requests. The Handler need not fail them, but it must end them soon,
+// and serve other requests afterwards.
 func (c *checker) checkCancellation() {
 	if len(c.metrics) == 0 {
 		return
@@ -32,12 +31,12 @@ func (c *checker) checkCancellation() {
 	if !away {
 		c.awaitReplies()
 	}
-	c.fetch(nil, c.ids()) // what an ended request has locked may keep this one waiting
+	c.fetch(nil, c.ids()) // hangs if a cancelled request still holds a lock
 	c.requestEach(c.ctx)
 }
 
-// awaitReplies waits for an agent in another process, which owes a reply to each request
-// that has ended: until they have come, others get pdu.ErrAgain.
+// awaitReplies waits until an agent in another process has replied to the cancelled requests. Until
+// then, other requests fail with pdu.ErrAgain.
 func (c *checker) awaitReplies() {
 	for start := time.Now(); time.Since(start) < replyLimit; time.Sleep(time.Millisecond) {
 		err := c.h.Fetch(c.ctx, request(0, nil), c.ids(), new(pdu.ResultWriter))
@@ -67,7 +66,7 @@ func (c *checker) requestEach(ctx context.Context) {
 	}
 }
 
-// endLong ends fetches of metrics that take long.
+// endLong cancels fetches of slow metrics.
 func (c *checker) endLong() {
 	for _, m := range c.metrics {
 		if c.took[m.name] < longTime {
@@ -79,7 +78,7 @@ func (c *checker) endLong() {
 		err := c.h.Fetch(ctx, request(0, nil), []pdu.PMID{m.desc.PMID}, new(pdu.ResultWriter))
 		if end.Stop() || err == errReported {
 			cancel()
-			continue // it has ended before
+			continue // it ended before it was cancelled
 		}
 		<-ctx.Done()
 		if late := time.Since(ended); late > endLimit {
@@ -88,7 +87,7 @@ func (c *checker) endLong() {
 	}
 }
 
-// endAtOnce ends fetches while they run, at different times.
+// endAtOnce cancels fetches at different times while they run.
 func (c *checker) endAtOnce() {
 	for n := range 8 {
 		ctx, cancel := context.WithTimeoutCause(c.ctx, time.Duration(n)*20*time.Microsecond, fmt.Errorf("the client has gone"))

@@ -7,10 +7,10 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// changeRounds is how often names are changed, one after the other and during requests.
+// changeRounds is the number of changes of names, first between requests and then during requests.
 const changeRounds = 4
 
-// nameState is the names at one time.
+// nameState holds the names at one time.
 type nameState struct {
 	tree *pmns.Tree
 	ids  map[string]pdu.PMID
@@ -24,7 +24,7 @@ func (c *checker) checkChangedNames() {
 	}
 	before := c.nameState()
 	for range changeRounds {
-		c.told() // of all changes up to now
+		c.told() // receive earlier changes
 		c.rename()
 		after := c.nameState()
 		c.compareNames(before, after)
@@ -113,7 +113,7 @@ func (c *checker) checkSetNow(m metric, s pdu.ValueSet) {
 	c.checkSet(m, s, nil)
 }
 
-// goneName looks a metric up that has been removed.
+// goneName looks up a removed metric.
 func (c *checker) goneName(name string, was *pmns.Tree, id pdu.PMID, inUse bool) {
 	r := request(0, nil)
 	if root, _ := was.Lookup(name); root != id { // it was below a dynamic root
@@ -138,8 +138,8 @@ func (c *checker) goneName(name string, was *pmns.Tree, id pdu.PMID, inUse bool)
 	}
 }
 
-// changeDuringRequests changes names while clients look at them. What they get may
-// be old, but is whole.
+// changeDuringRequests changes names while clients request them. Replies may be old, but must be
+// consistent.
 func (c *checker) changeDuringRequests() {
 	end := make(chan struct{})
 	var wg sync.WaitGroup
@@ -168,8 +168,8 @@ func (c *checker) changeDuringRequests() {
 	c.told()
 }
 
-// walkNames goes through all names once, and describes and fetches their metrics, which
-// may have gone meanwhile.
+// walkNames visits all names once, and describes and fetches their metrics, which may be gone by
+// then.
 func (c *checker) walkNames(slot uint32) {
 	r := request(slot, nil)
 	tree := c.tree

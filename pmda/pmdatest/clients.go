@@ -13,8 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// checkClients ends clients that the Handler knows and others, and fetches after
-// that.
+// checkClients ends known and unknown clients, and fetches after that.
 func (c *checker) checkClients() {
 	known := pmda.NewClient(0, 1)
 	c.h.SetClient(known)
@@ -30,7 +29,7 @@ func (c *checker) checkClients() {
 // once are not leaks.
 const leakClients = 8
 
-// checkLeaks lets clients come and go, and looks for goroutines that each has left.
+// checkLeaks connects and disconnects clients, and looks for goroutines that every client leaves.
 func (c *checker) checkLeaks() {
 	label := fmt.Sprintf("client of %p", c)
 	for n := range leakClients {
@@ -41,7 +40,7 @@ func (c *checker) checkLeaks() {
 		return // a request still runs
 	}
 	var left map[string]string
-	const patience = 100 // looks; the last is after 5 s
+	const patience = 100 // tries; the last one is after 5 s
 	for n := range patience {
 		if left = goroutinesWith(label); len(left) < leakClients {
 			return
@@ -51,7 +50,7 @@ func (c *checker) checkLeaks() {
 	c.errorf("EndClient: %d clients have come and gone, and each has left a goroutine: end what its requests have started; the first is\n%s", leakClients, left["0"])
 }
 
-// comeAndGo is one client.
+// comeAndGo connects a client, makes requests and disconnects it.
 func (c *checker) comeAndGo(slot uint32) {
 	r := &pmda.Request{Client: pmda.NewClient(slot, 1000+uint64(slot))}
 	c.h.SetClient(r.Client)
@@ -68,11 +67,11 @@ func (c *checker) comeAndGo(slot uint32) {
 	c.h.EndClient(r.Client)
 }
 
-// goroutinesWith are the stacks of goroutines that have a label, by its value. A goroutine
-// has the labels of the one that has started it.
+// goroutinesWith returns the stacks of goroutines that have a label, by its value. A goroutine
+// inherits the labels of the one that started it.
 func goroutinesWith(label string) map[string]string {
 	var b bytes.Buffer
-	_ = pprof.Lookup("goroutine").WriteTo(&b, 1) // which cannot fail
+	_ = pprof.Lookup("goroutine").WriteTo(&b, 1) // cannot fail
 	found := map[string]string{}
 	for group := range strings.SplitSeq(b.String(), "\n\n") {
 		_, labels, ok := strings.Cut(group, strconv.Quote(label)+":\"")

@@ -11,14 +11,14 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// How many clients make requests at once, and how often each makes all of them.
+// numClients clients make all requests concurrently, clientRounds times each.
 const (
 	numClients   = 4
 	clientRounds = 3
 )
 
-// checkConcurrency makes all requests from several clients at once. Each client chooses its own
-// metrics and instances, and must get the same values as a single client.
+// checkConcurrency makes all requests from several clients concurrently. Each client chooses its
+// own metrics and instances, and must get the same values as a single client.
 func (c *checker) checkConcurrency() {
 	const attempts = 3 // values and instances may change by themselves
 	wrong := map[string]string{}
@@ -37,7 +37,7 @@ func (c *checker) checkConcurrency() {
 	}
 }
 
-// A comparison is of what clients get at once with what one gets alone.
+// A comparison holds what a single client gets, and what concurrent clients get.
 type comparison struct {
 	before *pdu.Result
 	mu     sync.Mutex
@@ -81,7 +81,7 @@ func (c *checker) compareConcurrent(seed uint64) map[string]string {
 	return wrong
 }
 
-// fetchShuffled fetches all metrics in any order with some instances.
+// fetchShuffled fetches all metrics in random order with some instances.
 func (c *checker) fetchShuffled(slot uint32, random *rand.Rand, to *comparison) {
 	order := random.Perm(len(c.metrics))
 	ids := make([]pdu.PMID, len(order))
@@ -123,8 +123,8 @@ func (c *checker) randomProfile(random *rand.Rand) *pdu.Profile {
 	return p
 }
 
-// compareSet compares a set with those of the same metric alone, before and after, and returns
-// the mistake, or "".
+// compareSet compares a set with those that a single client got before and after it. It returns the
+// mistake, or "".
 func compareSet(m metric, before, got, after pdu.ValueSet, p *pdu.Profile) string {
 	if before.Err() != nil || after.Err() != nil || isEvent(m.desc.Type) {
 		return ""
@@ -158,8 +158,8 @@ func valuesOf(m metric, s pdu.ValueSet) map[pdu.InstID]pdu.Atom {
 	return values
 }
 
-// between reports whether a counter has a value between two others. One that has wrapped
-// or started again may have any.
+// between reports whether v is a possible value of a counter between a and b. If the counter has
+// wrapped or was reset, any value is possible.
 func between(a, v, b pdu.Atom) bool {
 	if x, err := pdu.As[float64](a); err == nil {
 		y, _ := pdu.As[float64](v)
@@ -169,8 +169,8 @@ func between(a, v, b pdu.Atom) bool {
 	return true
 }
 
-// requestAll makes each request once, for the race detector to see, and compares replies
-// that do not change.
+// requestAll makes each request once, for the race detector, and compares replies that do not
+// change.
 func (c *checker) requestAll(slot uint32) {
 	r := request(slot, nil)
 	check := func(err error, what string) {

@@ -62,7 +62,7 @@ func (c *checker) lookup(name string) (pdu.PMID, error) {
 	return id, err
 }
 
-// dynamicRoot compares what there is at and below a dynamic root.
+// dynamicRoot compares the names at and below a dynamic root.
 func (c *checker) dynamicRoot(root string) {
 	r := request(0, nil)
 	list, err := c.h.Traverse(c.ctx, r, root)
@@ -89,11 +89,11 @@ func (c *checker) dynamicRoot(root string) {
 	}
 }
 
-// A subtree is what there is at and below a dynamic root.
+// A subtree holds the names at and below a dynamic root.
 type subtree struct {
-	metrics map[string]bool // full names that Traverse gives
+	metrics map[string]bool // full names that Traverse returns
 	inner   map[string]bool // full names above those
-	found   map[string]bool // metrics that Children leads to
+	found   map[string]bool // metrics that are found with Children
 }
 
 func (s subtree) add(metric string) {
@@ -103,12 +103,12 @@ func (s subtree) add(metric string) {
 	}
 }
 
-// sameNames compares lists without their order.
+// sameNames compares lists regardless of their order.
 func sameNames(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
-// dynamicName finds the metric of a name, and its names.
+// dynamicName looks up the metric of a name, and the names of the metric.
 func (c *checker) dynamicName(root, name string) {
 	r := request(0, nil)
 	if name != root && !strings.HasPrefix(name, root+".") {
@@ -126,8 +126,8 @@ func (c *checker) dynamicName(root, name string) {
 		return
 	case id.Domain() == c.info.Domain:
 		c.namesOf(id, name)
-	} // or the name leads to a metric of another agent, which knows its names
-	// pminfo(1) and others traverse what the user names, also a metric.
+	} // otherwise the metric is of another agent, which knows its names
+	// pminfo(1) and other tools traverse any name of the user, even that of a metric.
 	if self, err := c.h.Traverse(c.ctx, r, name); err != nil || !slices.Equal(self, []string{name}) {
 		c.errorf("Traverse(%q): %q (%s), want the name itself, since it is a metric", name, self, errorText(err))
 	}
@@ -149,10 +149,10 @@ func (c *checker) namesOf(id pdu.PMID, name string) {
 	}
 }
 
-// children descends level by level, and notes the metrics that it finds.
+// children descends level by level, and records the metrics that it finds.
 func (c *checker) children(name string, s subtree, depth int) {
 	if s.metrics[name] {
-		return // dynamicName has seen it
+		return // dynamicName has checked it
 	}
 	r := request(0, nil)
 	if depth > 0 {
@@ -187,7 +187,7 @@ func (c *checker) children(name string, s subtree, depth int) {
 	}
 }
 
-// traverseInner traverses an inner name, which gives its part of all the metrics.
+// traverseInner traverses an inner name, and compares the result with the metrics of the root.
 func (c *checker) traverseInner(name string, s subtree) {
 	list, err := c.h.Traverse(c.ctx, request(0, nil), name)
 	var want []string

@@ -12,7 +12,7 @@ import (
 // Client slots for events. No other rule uses them for fetches.
 const eventSlot = 40
 
-// checkEvents reads event arrays, and those that the functions of Events make.
+// checkEvents reads event arrays, and the events that the functions of Events generate.
 func (c *checker) checkEvents() {
 	r := request(eventSlot, nil)
 	for _, m := range c.metrics {
@@ -33,7 +33,7 @@ func (c *checker) checkEvents() {
 
 func isEvent(t pdu.Type) bool { return t == pdu.TypeEvent || t == pdu.TypeHighResEvent }
 
-// readEvents fetches the events of a metric for a client, by instance.
+// readEvents fetches the events of a metric for a client. It returns them by instance.
 func (c *checker) readEvents(r *pmda.Request, m metric) map[pdu.InstID][]pdu.EventRecord {
 	all := map[pdu.InstID][]pdu.EventRecord{}
 	result, _ := c.fetchFor(r, []pdu.PMID{m.desc.PMID})
@@ -85,7 +85,7 @@ func (c *checker) checkEvent(m metric, inst pdu.InstID, e pdu.EventRecord) {
 	}
 }
 
-// A param is a parameter of an event, which is a value of a metric.
+// A param is the metric and the type of an event parameter.
 type param struct {
 	id  pdu.PMID
 	typ pdu.Type
@@ -111,14 +111,14 @@ func (c *checker) checkParam(fault func(format string, args ...any), p param) {
 	}
 }
 
-// sameType reports whether a value of a type may be of a metric of type want.
+// sameType reports whether a value of type t may belong to a metric of type want.
 func sameType(t, want pdu.Type) bool {
 	static := t == pdu.TypeAggregateStatic || t == pdu.TypeAggregate
 	return t == want || static && (want == pdu.TypeAggregateStatic || want == pdu.TypeAggregate)
 }
 
-// checkOrder checks that events come in the order of time. Records of missed events have
-// the time of the fetch.
+// checkOrder checks that events are in the order of time. It skips records of missed events, which
+// have the time of the fetch.
 func (c *checker) checkOrder(m metric, inst pdu.InstID, events []pdu.EventRecord) {
 	var last time.Time
 	for _, e := range events {
@@ -133,8 +133,8 @@ func (c *checker) checkOrder(m metric, inst pdu.InstID, events []pdu.EventRecord
 	}
 }
 
-// checkRepeated reports whether the second fetch of a client begins with the events of
-// the first, which it has got.
+// checkRepeated reports a failure if the second fetch of a client begins with the events of the
+// first.
 func (c *checker) checkRepeated(m metric, inst pdu.InstID, first, second []pdu.EventRecord) {
 	n := len(first)
 	if n == 0 || len(second) < n || first[0].Time.IsZero() {
@@ -157,7 +157,7 @@ func paramTexts(e pdu.EventRecord) (texts []string) {
 	return texts
 }
 
-// A delivery is a client that gets events of one metric.
+// A delivery is a client that fetches the events of one metric.
 type delivery struct {
 	c    *checker
 	m    metric
@@ -165,10 +165,10 @@ type delivery struct {
 	name string
 }
 
-// fetch is how many events the client gets, and how many it has missed, until there are
-// no more.
+// fetch fetches until there are no more events. It returns how many events the client got and how
+// many it missed.
 func (d delivery) fetch() (got, missed int) {
-	const most = 1000 // fetches, for a handler that never ends
+	const most = 1000 // in case the events never end
 	for range most {
 		n := 0
 		for _, events := range d.c.readEvents(d.r, d.m) {
@@ -188,8 +188,7 @@ func (d delivery) fetch() (got, missed int) {
 	return got, missed
 }
 
-// want fetches, and compares with the events that were made. If mayMiss, the client may
-// have missed some.
+// want fetches, and checks that the client gets n events. If mayMiss, it may miss some of them.
 func (d delivery) want(n int, mayMiss bool) {
 	got, missed := d.fetch()
 	switch {
@@ -202,7 +201,7 @@ func (d delivery) want(n int, mayMiss bool) {
 	}
 }
 
-// checkDelivery makes events, and counts those that clients of different speed get.
+// checkDelivery generates events, and counts those that clients of different speed get.
 func (c *checker) checkDelivery(s eventSource) {
 	at := slices.IndexFunc(c.metrics, func(m metric) bool { return m.name == s.metric })
 	if at < 0 || !isEvent(c.metrics[at].desc.Type) {
@@ -216,7 +215,7 @@ func (c *checker) checkDelivery(s eventSource) {
 				c.errorf("%s: Store(%q) of a client that wants events: %s", e.Metric, e.Value, errorText(err))
 			}
 		}
-		d.fetch() // it gets events from now on
+		d.fetch() // the client gets events from now on
 		return d
 	}
 	fast, slow := client(eventSlot, "a client"), client(eventSlot+1, "another client")

@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdatest"
 )
 
-// printMistakes prints what Check has found, with a line for each part of a sentence.
+// printMistakes prints the error of Check, with a line break after each comma.
 func printMistakes(err error) {
 	fmt.Println(strings.ReplaceAll(fmt.Sprint(err), ", ", ",\n  "))
 }
@@ -74,7 +74,7 @@ func ExampleEvents() {
 	//   and a count of 0 missed: some are neither delivered nor counted
 }
 
-// A metric comes and goes, and the agent sees to all that follows.
+// A metric comes and goes, and the agent reports the change correctly.
 func ExampleChangeNames() {
 	one := func(context.Context, *pmda.Request, pdu.Instance) (int64, error) { return 1, nil }
 	a := &pmda.Agent{Name: "batch", Domain: 401}

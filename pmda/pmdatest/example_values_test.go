@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdatest"
 )
 
-// newCache makes the agent under test.
+// newCache returns the agent under test.
 func newCache(limit *atomic.Uint64) *pmda.Agent {
 	a := &pmda.Agent{Name: "cache", Domain: 400}
 	pmda.Register(a, pmda.Metric[uint64]{

@@ -29,7 +29,7 @@ func (c *checker) checkLabels() {
 		c.mergeLabels(m, slices.Concat(domain, inDom[m.desc.InDom], cluster, item), insts[m.desc.InDom])
 	}
 	for _, id := range c.unknownPMIDs() {
-		_, _ = c.h.Labels(c.ctx, request(0, nil), pdu.LabelsOfItem(id)) // there may be a set
+		_, _ = c.h.Labels(c.ctx, request(0, nil), pdu.LabelsOfItem(id)) // any reply is allowed
 	}
 	none := c.unknownInDom()
 	if sets, err := c.h.Labels(c.ctx, request(0, nil), pdu.LabelsOfInstances(none)); err == nil && len(sets) > 0 {
@@ -45,7 +45,7 @@ func (c *checker) mergeLabels(m metric, sets, insts []pdu.LabelSet) {
 	for _, s := range insts {
 		if _, err := pdu.MergeLabels(nil, append(slices.Clip(sets), s)...); err != nil {
 			c.errorf("%s: Labels: all labels of instance %d together: %v", m.name, s.Inst, err)
-			return // those of others are much the same
+			return // other instances are likely to fail in the same way
 		}
 	}
 }
@@ -79,7 +79,7 @@ func (c *checker) labels(of pdu.LabelTarget, p *pdu.Profile) []pdu.LabelSet {
 	return sets
 }
 
-// sameLabels requests labels again.
+// sameLabels requests labels again, and compares.
 func (c *checker) sameLabels(of pdu.LabelTarget, p *pdu.Profile, sets []pdu.LabelSet) {
 	if c.changing {
 		return
@@ -99,7 +99,7 @@ func (c *checker) sameLabels(of pdu.LabelTarget, p *pdu.Profile, sets []pdu.Labe
 	}
 }
 
-// checkLabelSet reads the text of a set again and compares.
+// checkLabelSet parses the text of a set, and compares the result with the set's index.
 func (c *checker) checkLabelSet(of pdu.LabelTarget, s pdu.LabelSet) {
 	if s.Err != 0 {
 		if s.Err > 0 || len(s.Labels) > 0 {

@@ -6,7 +6,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// checkLasting compares with the beginning what must not change while a Handler serves.
+// checkLasting checks what must not change while a Handler serves.
 func (c *checker) checkLasting() {
 	if err := c.h.Err(); err != nil {
 		c.errorf("Err: %v, after requests", err)
@@ -28,8 +28,8 @@ func (c *checker) checkLasting() {
 	}
 }
 
-// sameIDs compares instances with those of an earlier list: the same name has the same
-// ID, and no other name has got it.
+// sameIDs compares instances with those of an earlier list. Each name must have the same ID, which
+// no other name may get.
 func (c *checker) sameIDs(d indom, list []pdu.Instance, when string) {
 	ids := make(map[string]pdu.InstID, len(d.list))
 	for _, i := range d.list {
@@ -46,7 +46,7 @@ func (c *checker) sameIDs(d indom, list []pdu.Instance, when string) {
 	}
 }
 
-// checkRestart compares a new Handler with the one before.
+// checkRestart compares a new Handler with the previous one.
 func (c *checker) checkRestart() {
 	if c.restart == nil {
 		return

@@ -1,60 +1,59 @@
-// Package pmdatest checks that a pmda.Handler keeps the contract that collectors rely on, in the
-// manner of testing/slogtest and testing/fstest:
+// Package pmdatest checks that a pmda.Handler keeps the contract that collectors rely on, like
+// testing/slogtest and testing/fstest:
 //
 //	func TestContract(t *testing.T) {
 //		pmdatest.Run(t, newAgent(),
 //			pmdatest.Texts(),               // every metric has a help text
-//			pmdatest.MayFail("cache.disk"), // the metric may have no value here
-//			pmdatest.Stores(                // all others are refused
+//			pmdatest.MayFail("cache.disk"), // the fetch of this metric may fail here
+//			pmdatest.Stores(                // other metrics refuse stores
 //				pmdatest.Store{Metric: "cache.size", Value: "100"},
 //				pmdatest.Store{Metric: "cache.size", Value: "-1", Err: pdu.ErrBadStore}),
 //			pmdatest.Restart(func() pmda.Handler { return newAgent() })) // same numbers
 //	}
 //
-// Without options, Run checks what every Handler has to keep. [Check] does the same outside a
-// test and returns the failures as an error.
+// Without options, [Run] checks what applies to every Handler. [Check] does the same outside a test
+// and returns the failures as an error.
 //
 // # What is checked
 //
 // Run drives the Handler as a collector does. It calls BeginServing first, if the Handler has it
-// (see pmda.Serving). It then goes through the name space, describes and fetches every metric,
-// lists and looks up instances, applies profiles, requests texts and labels, reads events, stores
-// values, ends requests before they have a reply, and lets clients come and go. It does much of
-// that from several goroutines. A request fails the test if it
+// (see pmda.Serving). It then traverses the name space, describes and fetches every metric, lists
+// and looks up instances, applies profiles, requests texts and labels, reads events, stores values,
+// cancels requests, and connects and disconnects clients. Several goroutines make some of the
+// requests concurrently. A request fails the test if it
 //
-//   - returns an error in place of a value; MayFail names the metrics that may do so
+//   - returns an error instead of a value, except for the metrics of MayFail
 //   - panics
-//   - takes 5 seconds; then a collector gives up.
+//   - takes 5 seconds, the default timeout of collectors.
 //
-// Run it under the race detector, too: that also finds a Handler that keeps using its arguments
-// after returning.
+// Use the race detector too: it also finds a Handler that keeps using its arguments after it has
+// returned.
 //
 // # Options
 //
 //	Texts        every metric and instance domain has a help text
-//	MayFail      metrics that may have no value where the test runs
+//	MayFail      metrics whose fetch may fail where the test runs
 //	Stores       stores and their results
-//	Events       how to make events of a metric
+//	Events       how to generate events of a metric
 //	ChangeNames  how to add and remove metrics
 //	Changing     instances come and go during the test
-//	Restart      how to start the agent again, to check that numbers stay
-//	PMIDs        the PMID of each metric, which no other may get
+//	Restart      how to start the agent again, to check that PMIDs and instance IDs stay
+//	PMIDs        the PMID of each metric
 //	Names        the names of a Handler without a name space
 //	Known        failures that are deliberate
 //
 // # Before the test
 //
-// Run does not serve the agent, though functions of Agent.Background run meanwhile. Call the
-// method Refresh of a pmda.Polled before the test, or else the first fetches fail. Call
-// SetReady(true) of an agent that starts not ready.
+// Call Refresh of each pmda.Polled before the test, because the first fetches fail until it has
+// read. Call SetReady(true) of an agent that starts not ready.
 //
-// Run stores into every metric the value that a fetch returned. If such a store has an effect,
-// give Run an agent whose state may change.
+// Run stores into every metric the value that a fetch returned, and invalid values. Give it an
+// agent whose state may change.
 //
 // # Testing values
 //
-// Whether the values are right is for a test with a collector and a client in the same process,
-// without a socket. In a bubble of testing/synctest its seconds take no time:
+// To check the values, write a test with a collector and a client in the same process, without a
+// socket. In a bubble of testing/synctest its seconds take no time:
 //
 //	func TestHits(t *testing.T) {
 //		synctest.Test(t, func(t *testing.T) {
@@ -146,7 +145,7 @@ func Run(t *testing.T, h pmda.Handler, opts ...Option) {
 	}
 }
 
-// Check checks h as Run does and returns its findings, joined. It returns nil if h keeps the
+// Check checks h as Run does and returns the failures, joined. It returns nil if h keeps the
 // contract.
 func Check(h pmda.Handler, opts ...Option) error {
 	if err := checkable(h); err != nil {
@@ -172,7 +171,7 @@ func checkable(h pmda.Handler) error {
 	if a, ok := h.(*pmda.Agent); ok && a == nil {
 		return errors.New("the *Agent is nil")
 	}
-	all, _ := unwrap(h) // its error is one of the rule info
+	all, _ := unwrap(h) // the rule info reports its error
 	i := slices.IndexFunc(all, func(h pmda.Handler) bool { _, ok := h.(pmda.Serving); return ok })
 	if i < 0 {
 		return nil
@@ -194,23 +193,23 @@ type checker struct {
 	end  func() // tells the Handler that it is no longer served
 
 	ownTree bool                // the tree is the Handler's
-	metrics []metric            // all that have a descriptor, without those whose fetch does not end
-	indoms  []indom             // all of those
+	metrics []metric            // all with a descriptor, except those whose fetch does not end
+	indoms  []indom             // the instance domains of metrics
 	nameOf  map[pdu.PMID]string // the names of metrics
 
-	took        map[string]time.Duration // of the fetch of each metric alone
-	params      map[param]bool           // of events, that have been checked
-	slowest     time.Duration            // that a fetch of a single metric has taken
-	slowestName string                   // the metric
+	took        map[string]time.Duration // time to fetch each metric alone
+	params      map[param]bool           // the parameters of events that have been checked
+	slowest     time.Duration            // the maximum of took
+	slowestName string                   // the metric of slowest
 
 	mu       sync.Mutex      // guards what follows
 	failed   map[string]bool // metrics whose failure has been reported
 	errs     []error         // of the rule that runs
-	reported map[string]bool // first lines of all reports: the same is not reported again
+	reported map[string]bool // the first lines of all reports, which are not repeated
 	dropped  int
 }
 
-// maxErrors of one rule are shown: one mistake often breaks every metric.
+// maxErrors limits the reports of one rule, because one mistake often breaks every metric.
 const maxErrors = 12
 
 func newChecker(ctx context.Context, h pmda.Handler, opts []Option) *checker {
@@ -222,7 +221,7 @@ func newChecker(ctx context.Context, h pmda.Handler, opts []Option) *checker {
 	return c
 }
 
-// begin notifies the Handler that it is served, unless pmda.As would not return.
+// begin calls BeginServing. It does not if Unwrap is wrong, because pmda.As might not return then.
 func (c *checker) begin() {
 	if !c.checkUnwrap() {
 		return
@@ -275,7 +274,7 @@ func (c *checker) errorf(format string, args ...any) {
 	c.reported[line] = true
 }
 
-// wantCode reports an error that does not have the code that it should have.
+// wantCode reports an error whose code is not want.
 func (c *checker) wantCode(err error, want pdu.Error, format string, args ...any) {
 	if got := pdu.FromError(err); got != want && err != errReported {
 		c.errorf("%s: got %s, want error %d (%v)", fmt.Sprintf(format, args...), errorText(err), int32(want), want)
@@ -292,7 +291,7 @@ func errorText(err error) string {
 	return fmt.Sprintf("error %d (%v)", int32(pdu.FromError(err)), err)
 }
 
-// broken reports whether an error is one that no agent may return, and reports it.
+// broken reports an error that no agent may return as a failure. It returns whether err is one.
 func (c *checker) broken(err error, format string, args ...any) bool {
 	switch pdu.FromError(err) {
 	case pdu.ErrIPC, pdu.ErrTimeout:

@@ -24,7 +24,7 @@ var (
 	size = pdu.MakePMID(domain, 0, 1)
 )
 
-// newAgent is an agent that keeps the contract: two kinds of metric, an instance
+// newAgent returns an agent that keeps the contract. It has two kinds of metric, an instance
 // domain, texts, labels and a store.
 func newAgent(t testing.TB) *pmda.Agent {
 	t.Helper()
@@ -75,7 +75,7 @@ func TestGoodAgent(t *testing.T) {
 
 func TestSerial(t *testing.T) { pmdatest.Run(t, pmda.Serial(newAgent(t))) }
 
-// TestWrapper: a struct that embeds a Handler keeps the contract as that does.
+// TestWrapper checks that a struct that embeds a Handler keeps the contract.
 func TestWrapper(t *testing.T) {
 	pmdatest.Run(t, struct{ pmda.Handler }{newAgent(t)}, pmdatest.Texts())
 }
@@ -104,7 +104,7 @@ func TestChanging(t *testing.T) {
 type dynamic struct {
 	pmda.Handler
 	tree *pmns.Tree // all names
-	// What goes wrong, if not nil.
+	// These spoil replies, if not nil.
 	children func([]pmns.Child) []pmns.Child
 	traverse func([]string) []string
 }
@@ -114,12 +114,12 @@ func newDynamic(t testing.TB) *dynamic {
 	return &dynamic{Handler: nameless{a}, tree: a.Namespace()}
 }
 
-// nameless is an agent whose names are in a file.
+// nameless is an agent without a name space.
 type nameless struct{ pmda.Handler }
 
 func (nameless) Namespace() *pmns.Tree { return nil }
 
-// A badWrapper has an Unwrap that is wrong.
+// A badWrapper has a wrong Unwrap.
 type badWrapper struct {
 	pmda.Handler
 	inner pmda.Handler
@@ -127,7 +127,7 @@ type badWrapper struct {
 
 func (b *badWrapper) Unwrap() pmda.Handler { return b.inner }
 
-// root is the name space with all the names below one root.
+// root returns a name space with all names below one root.
 func root(t testing.TB) *pmns.Tree {
 	t.Helper()
 	var b pmns.Builder
@@ -221,7 +221,7 @@ func fetchWith(a *pmda.Agent, set func(w *pdu.ResultWriter, id pdu.PMID) bool) p
 	return a
 }
 
-// setOf makes a wrong set of one metric.
+// setOf replaces the set of one metric.
 func setOf(which pdu.PMID, add func(w *pdu.ResultWriter)) func(*testing.T, *pmda.Agent) pmda.Handler {
 	return func(_ *testing.T, a *pmda.Agent) pmda.Handler {
 		return fetchWith(a, func(w *pdu.ResultWriter, id pdu.PMID) bool {
@@ -250,7 +250,7 @@ func descOf(spoil func(d *pdu.Desc)) func(*testing.T, *pmda.Agent) pmda.Handler 
 	}
 }
 
-// instances replaces what a question about instances gets.
+// instances replaces the reply to a request for instances.
 func instances(reply func(inst pdu.InstID, name string, l []pdu.Instance, err error) ([]pdu.Instance, error)) func(*testing.T, *pmda.Agent) pmda.Handler {
 	return func(_ *testing.T, a *pmda.Agent) pmda.Handler {
 		o := override.In(a)
@@ -304,7 +304,7 @@ func traversal(spoil func([]string) []string) func(*testing.T, *pmda.Agent) pmda
 	}
 }
 
-// TestBroken sees every check fail.
+// TestBroken makes every check fail.
 func TestBroken(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -648,7 +648,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// noNames knows no names of a PMID.
+// noNames returns no names for a PMID.
 type noNames struct{ *dynamic }
 
 func (noNames) Names(context.Context, *pmda.Request, pdu.PMID) ([]string, error) {
@@ -693,7 +693,7 @@ func fetchKept(_ *testing.T, a *pmda.Agent) pmda.Handler {
 	return a
 }
 
-// TestManyErrors: one mistake that breaks everything does not flood the report.
+// TestManyErrors checks that a mistake that breaks everything does not flood the report.
 func TestManyErrors(t *testing.T) {
 	err := pmdatest.Check(pmda.Unimplemented(pmda.Info{Name: "none", Domain: domain}), pmdatest.Names(func() *pmns.Tree {
 		names := map[string]pdu.PMID{}
@@ -707,7 +707,7 @@ func TestManyErrors(t *testing.T) {
 	}
 }
 
-// TestNil: a nil Handler is one error, not one of every rule.
+// TestNil checks that a nil Handler is one error, not one for every rule.
 func TestNil(t *testing.T) {
 	for _, tt := range []struct {
 		h    pmda.Handler
@@ -722,8 +722,8 @@ func TestNil(t *testing.T) {
 	}
 }
 
-// TestNotReady: a Handler that starts not ready is checked once it is ready, and not at all if it
-// never is.
+// TestNotReady checks that a Handler that starts not ready is checked once it is ready, and not at
+// all if it never becomes ready.
 func TestNotReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAgent(t)

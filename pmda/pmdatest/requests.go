@@ -7,8 +7,8 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// checkRequests uses the memory of one request for the next, which shows a
-// Handler that has kept it.
+// checkRequests reuses the memory of one request for the next, which reveals a Handler that keeps
+// it.
 func (c *checker) checkRequests() {
 	if len(c.metrics) == 0 {
 		return
@@ -39,7 +39,7 @@ func (c *checker) checkRequests() {
 	c.keptWriter()
 }
 
-// keptWriter sees whether a Handler writes into a reply after it has returned.
+// keptWriter checks that the Handler does not write into a reply after it has returned.
 func (c *checker) keptWriter() {
 	var w pdu.ResultWriter
 	if err := c.h.Fetch(c.ctx, request(0, nil), c.ids(), &w); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdatest"
 )
 
-// A server counts how often a Handler is served, and by how many at present.
+// A server counts the calls of BeginServing, and those that have not ended.
 type server struct {
 	pmda.Handler
 	began, serving *int
@@ -26,8 +26,8 @@ func (server) WhenReady() <-chan struct{} {
 	return ready
 }
 
-// TestServing: a Handler is served while it is used, and the Handler before a restart is not
-// served after it.
+// TestServing checks that a Handler is served while it is used, and that after a restart the old
+// Handler is not.
 func TestServing(t *testing.T) {
 	var began, serving int
 	start := func() pmda.Handler {

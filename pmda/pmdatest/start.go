@@ -10,13 +10,13 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/remote"
 )
 
-// startTimeout limits the start of a program, and each request to it.
+// startTimeout limits the wait for a program's first PDU, and for each reply.
 const startTimeout = time.Minute
 
 // Start starts the program of an agent, in any language, as a collector does: its standard input
-// and output are the connection. It returns the agent's Handler, for Run or for requests of the
-// test. The program gets the end of its input when the test ends, and Start waits until it exits.
-// The Handler has no name space: see Names.
+// and output are the connection. It returns the agent's Handler, whose Info is info, for Run or for
+// requests of the test. At the end of the test it closes the program's input and waits until the
+// program exits. The Handler has no name space: see Names. If the start fails, Start ends the test.
 func Start(t testing.TB, cmd *exec.Cmd, info pmda.Info) pmda.Handler {
 	t.Helper()
 	theirIn, in, err := os.Pipe()

@@ -55,7 +55,7 @@ func (c *checker) store(r *pmda.Request, id pdu.PMID, add func(w *pdu.ResultWrit
 	return err
 }
 
-// storeOwn stores what a fetch has, and what cannot be stored.
+// storeOwn stores the values of a fetch, and invalid values.
 func (c *checker) storeOwn(m metric) {
 	r := request(0, nil)
 	accepts := false
@@ -93,7 +93,7 @@ func (c *checker) storeOwn(m metric) {
 	}
 }
 
-// copyOf adds the values of a set.
+// copyOf returns a function that adds the values of a set.
 func copyOf(m metric, s pdu.ValueSet) func(w *pdu.ResultWriter) {
 	return func(w *pdu.ResultWriter) {
 		for inst, a := range s.All(m.desc.Type) {
@@ -102,7 +102,7 @@ func copyOf(m metric, s pdu.ValueSet) func(w *pdu.ResultWriter) {
 	}
 }
 
-// zero is a value of a type.
+// zero returns the zero value of a type.
 func zero(t pdu.Type) pdu.Atom {
 	a, err := pdu.ParseAtom("0", t)
 	if err != nil {
@@ -123,8 +123,8 @@ func (c *checker) refusal(m metric, what string, err error) {
 	}
 }
 
-// storeBad stores what a Handler is likely to refuse, and must not change a value if so. It
-// may accept it. Values are compared if the metric accepts stores at all.
+// storeBad stores what a Handler is likely to refuse. The Handler may accept it, but a refused
+// store must not change a value. That is checked only if the metric accepts stores at all.
 func (c *checker) storeBad(m metric, accepts bool, what string, add func(w *pdu.ResultWriter)) error {
 	const attempts = 3 // because a value may change between fetches
 	r := request(0, nil)
@@ -143,11 +143,11 @@ func (c *checker) storeBad(m metric, accepts bool, what string, add func(w *pdu.
 			c.errorf("%s: Store of %s: %s, but the value was %s and is %s: check a value before it is set", m.name, what, errorText(err), was, is)
 			return err
 		}
-		_ = c.store(r, m.desc.PMID, copyOf(m, *before)) // as it was
+		_ = c.store(r, m.desc.PMID, copyOf(m, *before)) // restore the old value
 	}
 }
 
-// steady is the set of a metric, and whether it is the same in two fetches.
+// steady returns the set of a metric, and whether two fetches have the same set.
 func (c *checker) steady(r *pmda.Request, m metric) (set *pdu.ValueSet, ok bool) {
 	first := c.setOf(r, m)
 	set = c.setOf(r, m)
@@ -164,10 +164,10 @@ func (c *checker) setOf(r *pmda.Request, m metric) *pdu.ValueSet {
 	return &s
 }
 
-// setText is the values of a metric as text.
+// setText returns the current values of a metric as text.
 func (c *checker) setText(r *pmda.Request, m metric) string { return c.textOf(m, c.setOf(r, m)) }
 
-// textOf is the values of a set as text.
+// textOf returns the values of a set as text.
 func (c *checker) textOf(m metric, s *pdu.ValueSet) string {
 	switch {
 	case s == nil:
@@ -218,7 +218,7 @@ func (c *checker) target(name, instance string) (metric, pdu.InstID, error) {
 	return m, 0, fmt.Errorf("%q is no instance: %w", instance, pdu.ErrInst)
 }
 
-// storeListed makes a store of the option Stores, and looks at its effect.
+// storeListed makes a store of the option Stores, and checks its effect.
 func (c *checker) storeListed(s Store) {
 	what := fmt.Sprintf("%s: Store(%q)", s.Metric, s.Value)
 	if s.Instance != "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// A metric is one that the Handler has described.
+// A metric is a metric with the descriptor that the Handler returned.
 type metric struct {
 	name string
 	desc pdu.Desc
@@ -46,7 +46,7 @@ func (c *checker) checkInfo() {
 	}
 }
 
-// checkUnwrap follows Unwrap, and reports whether that is well.
+// checkUnwrap follows Unwrap, and returns whether that leads to the innermost Handler.
 func (c *checker) checkUnwrap() bool {
 	_, err := unwrap(c.h.Handler)
 	if err != nil {
@@ -55,7 +55,8 @@ func (c *checker) checkUnwrap() bool {
 	return err == nil
 }
 
-// unwrap returns a Handler and those that it wraps, in the order of pmda.As, which has no limit.
+// unwrap returns a Handler and those that it wraps, in the order of pmda.As. Unlike pmda.As, it has
+// a limit.
 func unwrap(h pmda.Handler) ([]pmda.Handler, error) {
 	const most = 100
 	var all []pmda.Handler
@@ -72,7 +73,7 @@ func unwrap(h pmda.Handler) ([]pmda.Handler, error) {
 	return all, fmt.Errorf("more than %d Handlers: it must return the wrapped Handler, not the wrapper", most)
 }
 
-// checkNames looks at the name space, which the other rules need.
+// checkNames checks the name space, which the other rules need.
 func (c *checker) checkNames() {
 	if c.tree == nil {
 		c.tree, c.ownTree = c.h.Namespace(), true
@@ -177,8 +178,8 @@ func (c *checker) checkDesc(name string, id pdu.PMID, d pdu.Desc) {
 	}
 }
 
-// names yields the names of the name space, for a dynamic root those that the
-// Handler gives.
+// names yields the names of the name space. For a dynamic root it yields those that the Handler
+// returns.
 func (c *checker) names() func(yield func(string, pdu.PMID) bool) {
 	return func(yield func(string, pdu.PMID) bool) {
 		for name, id := range c.tree.All() {
@@ -194,7 +195,8 @@ func (c *checker) names() func(yield func(string, pdu.PMID) bool) {
 			}
 			for _, n := range list {
 				id, err := c.h.PMID(c.ctx, request(0, nil), n)
-				if err == nil && id.Domain() == c.info.Domain && !yield(n, id) { // or it leads to a metric of another agent
+				// A dynamic name may be that of a metric of another agent.
+				if err == nil && id.Domain() == c.info.Domain && !yield(n, id) {
 					return
 				}
 			}
@@ -202,8 +204,8 @@ func (c *checker) names() func(yield func(string, pdu.PMID) bool) {
 	}
 }
 
-// unknownPMIDs are some of the agent's domain that have no name. No collector sends an
-// agent those of other domains.
+// unknownPMIDs returns some PMIDs of the agent's domain that have no name. Collectors do not send
+// those of other domains to an agent.
 func (c *checker) unknownPMIDs() []pdu.PMID {
 	used := map[pdu.PMID]bool{}
 	for _, id := range c.names() {
@@ -221,8 +223,8 @@ func (c *checker) unknownPMIDs() []pdu.PMID {
 	return ids
 }
 
-// unknownInDom is one that no metric has. pdu.NoInDom is not used: that makes
-// agents of the C library loop for ever.
+// unknownInDom returns an instance domain of the agent that no metric has. It does not return
+// pdu.NoInDom, because that makes agents of the C library loop forever.
 func (c *checker) unknownInDom() pdu.InDom {
 	serial := pdu.MaxInDomSerial
 	for slices.ContainsFunc(c.indoms, func(o indom) bool { return o.id.Serial() == serial }) {
@@ -231,8 +233,8 @@ func (c *checker) unknownInDom() pdu.InDom {
 	return pdu.MakeInDom(c.info.Domain, serial)
 }
 
-// checkInstances lists every instance domain, looks the instances up, and fills
-// the lists of c.indoms.
+// checkInstances lists every instance domain, looks up the instances, and fills the lists of
+// c.indoms.
 func (c *checker) checkInstances() {
 	r := request(0, nil)
 	for n := range c.indoms {
@@ -319,7 +321,7 @@ func (c *checker) lookUpUnknown(d indom) {
 	}
 }
 
-// unknown is an ID that is not listed.
+// unknown returns an ID that is not listed.
 func (d indom) unknown() pdu.InstID {
 	id := pdu.InstID(1<<31 - 2)
 	for d.has(id) {

@@ -6,7 +6,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// maxTextLine is how long a one-line text may be, in bytes: tools print it beside the name.
+// maxTextLine is the maximum length of a one-line text in bytes. Tools print it beside the name.
 const maxTextLine = 255
 
 // checkText requests all help texts.

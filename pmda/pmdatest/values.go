@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// checkFetch fetches all metrics one by one and at once, with unknown ones among them.
+// checkFetch fetches all metrics, one by one and together, also with unknown metrics among them.
 func (c *checker) checkFetch() {
 	var replying []metric
 	for _, m := range c.metrics {
@@ -52,8 +52,8 @@ func (c *checker) checkFetch() {
 	}
 }
 
-// fetchInParts fetches with a writer that has sets already, as a collector does that
-// fetches very many metrics.
+// fetchInParts fetches with a writer that already has sets, as collectors do for a fetch of very
+// many metrics.
 func (c *checker) fetchInParts() {
 	var w pdu.ResultWriter
 	ids := c.ids()
@@ -88,7 +88,7 @@ func (c *checker) checkChanged() {
 	}
 }
 
-// ids are the PMIDs of all metrics.
+// ids returns the PMIDs of all metrics.
 func (c *checker) ids() []pdu.PMID {
 	ids := make([]pdu.PMID, len(c.metrics))
 	for i, m := range c.metrics {
@@ -97,8 +97,8 @@ func (c *checker) ids() []pdu.PMID {
 	return ids
 }
 
-// fetchMissing fetches, one by one, the instances without a value of a metric. An error that
-// prevented a value then fails the fetch.
+// fetchMissing fetches one by one the instances without a value of a metric. If an error has
+// prevented the value, the fetch then fails.
 func (c *checker) fetchMissing(m metric, s pdu.ValueSet) {
 	if s.Err() != nil || c.mayHaveFailed(m) {
 		return
@@ -125,8 +125,8 @@ func (c *checker) fetchMissing(m metric, s pdu.ValueSet) {
 	}
 }
 
-// mayHaveFailed reports whether a failure of a metric is not to be reported, since it
-// may fail or has been reported.
+// mayHaveFailed reports whether a failure of a metric must not be reported, because the metric may
+// fail or its failure has been reported.
 func (c *checker) mayHaveFailed(m metric) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,13 +136,13 @@ func (c *checker) mayHaveFailed(m metric) bool {
 // mayFailAs reports whether MayFail has a metric's name, or one above it.
 func (c *checker) mayFailAs(metric string) bool { return isOrBelow(metric, c.mayFail) }
 
-// mayFailInDom reports whether MayFail has all metrics of an instance domain: its list may
-// fail then, too.
+// mayFailInDom reports whether MayFail has all metrics of an instance domain. Then its list may
+// fail too.
 func (c *checker) mayFailInDom(d pdu.InDom) bool {
 	return !slices.ContainsFunc(c.metrics, func(m metric) bool { return m.desc.InDom == d && !c.mayFailAs(m.name) })
 }
 
-// failedFetch reports a metric that has an error where there ought to be a value.
+// failedFetch reports a metric that has an error instead of a value.
 func (c *checker) failedFetch(m metric, what string, err error) {
 	if c.mayHaveFailed(m) {
 		return
@@ -163,12 +163,13 @@ func (c *checker) fetch(p *pdu.Profile, ids []pdu.PMID) *pdu.Result {
 	return r
 }
 
-// tryFetch is fetch, with the error that the Handler has returned.
+// tryFetch is like fetch, but also returns the error of the Handler.
 func (c *checker) tryFetch(p *pdu.Profile, ids []pdu.PMID) (*pdu.Result, error) {
 	return c.fetchFor(request(0, p), ids)
 }
 
-// fetchFor is tryFetch for the client of a request. No collector fetches an empty list.
+// fetchFor is tryFetch for the client of a request. It does nothing for an empty list,
+// which collectors do not fetch.
 func (c *checker) fetchFor(r *pmda.Request, ids []pdu.PMID) (*pdu.Result, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -201,7 +202,7 @@ func (c *checker) fetchFor(r *pmda.Request, ids []pdu.PMID) (*pdu.Result, error)
 	return c.readFetch(&w, ids), nil
 }
 
-// allMayFail reports whether every one of some metrics may fail.
+// allMayFail reports whether all of some metrics may fail.
 func (c *checker) allMayFail(ids []pdu.PMID) bool {
 	for _, id := range ids {
 		if !c.mayFailAs(c.nameOf[id]) {
@@ -211,7 +212,7 @@ func (c *checker) allMayFail(ids []pdu.PMID) bool {
 	return true
 }
 
-// readFetch reads what a fetch of metrics has written; nil if it is wrong.
+// readFetch reads the result of a fetch. It returns nil if the result is wrong.
 func (c *checker) readFetch(w *pdu.ResultWriter, ids []pdu.PMID) *pdu.Result {
 	if w.Len() != len(ids) {
 		c.errorf("%s: %d sets: there must be one for each", c.h.fetchOf(ids), w.Len())
@@ -324,7 +325,7 @@ func (c *checker) checkAtom(m metric, id pdu.InstID, a pdu.Atom) {
 	}
 }
 
-// checkProfile fetches nothing, one instance and all but one of every domain.
+// checkProfile fetches no instance, one instance, and all except one, of every domain.
 func (c *checker) checkProfile() {
 	for _, d := range c.indoms {
 		if len(d.list) == 0 {
@@ -347,7 +348,7 @@ func (c *checker) checkProfile() {
 	c.fetchProfile(&pdu.Profile{Exclude: true})
 }
 
-// fetchProfile fetches with a profile, and compares with what there is without it.
+// fetchProfile compares a fetch with a profile and fetches without it.
 func (c *checker) fetchProfile(p *pdu.Profile) {
 	all, r, again := c.fetch(nil, c.ids()), c.fetch(p, c.ids()), c.fetch(nil, c.ids())
 	if r == nil {
@@ -361,8 +362,8 @@ func (c *checker) fetchProfile(p *pdu.Profile) {
 	}
 }
 
-// checkSelected reports an instance that the profile includes, and that has a value only
-// without it.
+// checkSelected reports an instance that has no value with the profile, although the profile
+// includes it and it has a value without the profile.
 func (c *checker) checkSelected(m metric, all, selected, again pdu.ValueSet, p *pdu.Profile) {
 	if c.changing || m.desc.InDom == pdu.NoInDom || selected.Err() != nil {
 		return
@@ -375,7 +376,7 @@ func (c *checker) checkSelected(m metric, all, selected, again pdu.ValueSet, p *
 	}
 }
 
-// instancesOf are the instances that a metric has values of.
+// instancesOf returns the instances of the values in a set.
 func instancesOf(s pdu.ValueSet) map[pdu.InstID]bool {
 	ids := map[pdu.InstID]bool{}
 	for i := range s.Len() {

@@ -13,19 +13,19 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// replyLimit is how long a request may take. It is the default timeout of pmcd and
+// replyLimit is the time limit of a request. It is the default timeout of pmcd and
 // collector.Server.
 const replyLimit = 5 * time.Second
 
-// maxOverdue is how many requests may be overdue before the test stops: a Handler that hangs
-// would take replyLimit for each of hundreds.
+// maxOverdue is the number of overdue requests that stops the test. Otherwise a Handler that
+// hangs would take replyLimit for each of hundreds of requests.
 const maxOverdue = 3
 
-// errReported is the error of a request whose failure has been reported: it has panicked,
-// has an error that no agent may return, or is overdue and may still be running.
+// errReported is the error of a request whose failure has been reported: it has panicked, has
+// returned an error that no agent may return, or is overdue and may still be running.
 var errReported = errors.New("has failed, as reported")
 
-// stopped is what a request panics with when there were too many overdue ones.
+// stopped is the panic value of a request after too many overdue requests.
 type stopped struct{}
 
 // A watched is the Handler under test. It makes each request on a separate goroutine, and reports
@@ -80,14 +80,14 @@ func (w *watched) call(ctx context.Context, what string, request func(context.Co
 	return errReported
 }
 
-// An outcome is how a request has ended.
+// An outcome describes how a request has ended.
 type outcome struct {
 	returned bool
-	err      error  // if it has returned
+	err      error  // if the request has returned
 	failure  string // if it has not
 }
 
-// result is call for a request with a result.
+// result is like call, for a request with a result.
 func result[T any](ctx context.Context, w *watched, what string, request func(context.Context) (T, error)) (T, error) {
 	var reply T
 	err := w.call(ctx, what, func(ctx context.Context) (err error) {
@@ -98,13 +98,13 @@ func result[T any](ctx context.Context, w *watched, what string, request func(co
 		return err
 	})
 	if err != nil {
-		var none T // not reply, which a request that is overdue may set later
+		var none T // not reply, which an overdue request may set later
 		return none, err
 	}
 	return reply, nil
 }
 
-// nameOf is the name of a metric, or its PMID if it is not known yet.
+// nameOf returns the name of a metric, or its PMID if no name is known yet.
 func (w *watched) nameOf(id pdu.PMID) string {
 	if name, ok := w.c.nameOf[id]; ok {
 		return name
@@ -112,7 +112,7 @@ func (w *watched) nameOf(id pdu.PMID) string {
 	return id.String()
 }
 
-// fetchOf names a fetch.
+// fetchOf describes a fetch, for errors.
 func (w *watched) fetchOf(ids []pdu.PMID) string {
 	if len(ids) == 1 {
 		return w.nameOf(ids[0]) + ": Fetch"

@@ -15,8 +15,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdatest"
 )
 
-// withValue is an agent with a good metric, and cache.bad of the instances red, green
-// and blue, whose values come from a function.
+// withValue returns an agent with a good metric, and with cache.bad, which has the instances red,
+// green and blue. The values of cache.bad come from a function.
 func withValue(t testing.TB, value func(context.Context, pdu.Instance) (uint64, error)) *pmda.Agent {
 	t.Helper()
 	a := &pmda.Agent{Name: "cache", Domain: domain, Logger: slog.New(slog.DiscardHandler)}
@@ -30,13 +30,12 @@ func withValue(t testing.TB, value func(context.Context, pdu.Instance) (uint64, 
 	return a
 }
 
-// TestFailingValues: a metric that cannot be fetched fails the test that names it, and
-// just it.
+// TestFailingValues checks that a metric that cannot be fetched is reported, and only that metric.
 func TestFailingValues(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		value func(context.Context, pdu.Instance) (uint64, error)
-		want  string // of the first error; empty for none
+		want  string // the start of the first error; empty for no error
 	}{
 		{"good", func(context.Context, pdu.Instance) (uint64, error) { return 1, nil }, ""},
 		{"no values", func(context.Context, pdu.Instance) (uint64, error) { return 0, pmda.NoValue }, ""},
@@ -93,7 +92,7 @@ func TestFailingValues(t *testing.T) {
 	}
 }
 
-// TestFailingHandler is of a Handler that does not catch what its metric does.
+// TestFailingHandler checks a Handler that does not contain the failure of one metric.
 func TestFailingHandler(t *testing.T) {
 	bad := hits
 	for _, tt := range []struct {
@@ -134,8 +133,8 @@ func (f failing) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *
 	return f.Handler.Fetch(ctx, r, ids, w)
 }
 
-// TestSlow: a metric that takes longer than a collector waits fails the test, which
-// does not take long for that.
+// TestSlow checks that a metric that takes longer than a collector waits is reported, and that the
+// test does not take long.
 func TestSlow(t *testing.T) {
 	const overdue = "cache.bad: Fetch: no reply within 5s, after which a collector gives up"
 	for _, tt := range []struct {
@@ -183,7 +182,7 @@ func TestSlow(t *testing.T) {
 				if got := time.Since(start); got > tt.took {
 					t.Errorf("Check took %v, want at most %v", got, tt.took)
 				}
-				time.Sleep(10 * time.Second) // until the last request has ended
+				time.Sleep(10 * time.Second) // let the last request end
 				if tt.want == "" && err != nil || tt.want != "" && (err == nil || err.Error() != tt.want) {
 					t.Errorf("Check: %v\nwant: %s", err, tt.want)
 				}
@@ -192,7 +191,7 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// TestHangs: a Handler that hangs in each request does not hang the test.
+// TestHangs checks that a Handler that hangs in each request does not hang the test.
 func TestHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		end := make(chan struct{})
@@ -217,8 +216,8 @@ func TestHangs(t *testing.T) {
 	})
 }
 
-// TestFailingInstances: where all metrics of a domain may fail, so may the list of its
-// instances.
+// TestFailingInstances checks that the list of a domain's instances may fail if all metrics of the
+// domain may.
 func TestFailingInstances(t *testing.T) {
 	disks := func(t *testing.T) pmda.Handler {
 		a := withValue(t, func(context.Context, pdu.Instance) (uint64, error) { return 1, nil })
@@ -231,7 +230,7 @@ func TestFailingInstances(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		mayFail []string
-		want    string // in what Check returns; empty for nothing
+		want    string // a part of the error of Check; empty for no error
 	}{
 		{[]string{"cache.disk"}, ""},
 		{[]string{"cache.disk.read"}, "instances: Instances(251.1): error -12387 (No permission to perform requested operation), but metrics have that domain"},
