@@ -38,7 +38,7 @@ func ParseAccess(rules ...string) (*pmcdconf.Access, error) {
 		return nil, err
 	}
 	if len(conf.Warnings) > 0 {
-		return nil, conf.Warnings[0] // a rule without effect, on which somebody may rely
+		return nil, conf.Warnings[0] // the rule would have no effect
 	}
 	return conf.Access, nil
 }

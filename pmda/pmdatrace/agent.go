@@ -22,7 +22,7 @@ type Agent struct {
 	PMDA *pmda.Agent // the agent for a collector; do not replace it
 
 	err     error       // of the Options
-	metrics []tagMetric // by item; an entry without put is a gap
+	metrics []tagMetric // by item; put is nil in unused entries
 	access  *access.Control
 	pid     int32
 
@@ -89,7 +89,7 @@ func (h *handler) Err() error {
 	return h.Handler.Err()
 }
 
-// Fetch writes the values, all of the same moment.
+// Fetch writes the values of one moment.
 func (h *handler) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *pdu.ResultWriter) error {
 	a := h.a
 	domain := a.PMDA.Domain
@@ -110,7 +110,7 @@ func (h *handler) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w 
 	return nil
 }
 
-// metric returns the metric of tags with an ID, or nil if the ID has no such metric.
+// metric returns the tagMetric with an ID, or nil.
 func (a *Agent) metric(id pdu.PMID) *tagMetric {
 	if id.Domain() != a.PMDA.Domain || id.Cluster() != 0 || id.Item() >= len(a.metrics) || a.metrics[id.Item()].put == nil {
 		return nil
@@ -122,7 +122,7 @@ func indomOf(d pdu.Domain, k tracewire.Kind) pdu.InDom {
 	return pdu.MakeInDom(d, int(k-tracewire.KindTransaction))
 }
 
-// put writes the values of the tags that the client wants.
+// put writes the values of the tags that the client's profile includes.
 func (k *kindTable) put(w *pdu.ResultWriter, m *tagMetric, at moment, wanted pdu.InDomProfile) {
 	all := wanted.All()
 	for _, g := range k.list {

@@ -29,7 +29,8 @@ func filled(t testing.TB, o Options, tags ...string) (*Agent, *app) {
 		}
 	}
 	a.mu.Lock()
-	a.table.start = a.table.start.Add(-a.table.period / time.Duration(a.table.buckets)) // an interval goes by
+	// One interval passes.
+	a.table.start = a.table.start.Add(-a.table.period / time.Duration(a.table.buckets))
 	a.mu.Unlock()
 	return a, c
 }
@@ -106,7 +107,7 @@ func TestValues(t *testing.T) {
 	if got := fetch(t, a, "trace.control.port")[""]; got != float64(c.port()) {
 		t.Errorf("port %v, want %d", got, c.port())
 	}
-	// Where the C agent fails the whole fetch, there are no values.
+	// There are no values. The C agent fails the whole fetch.
 	none := &pdu.Profile{Exclude: true}
 	if got := fetchProfile(t, a, "trace.point.rate", none); len(got) != 0 {
 		t.Errorf("no instance is wanted: %v", got)
@@ -150,7 +151,7 @@ func TestReset(t *testing.T) {
 	if got := fetch(t, a, "trace.point.count"); got["two words"] != 1 {
 		t.Errorf("counts after the reset: %v", got)
 	}
-	a.reset() // IDs are remembered beyond the next reset
+	a.reset() // IDs are remembered across several resets
 	c.send(tracewire.KindPoint, "one", -1)
 	if diff := cmp.Diff(before[:1], names(t, a, tracewire.KindPoint)); diff != "" {
 		t.Errorf("instances after two resets (-want +got):\n%s", diff)

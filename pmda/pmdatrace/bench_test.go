@@ -34,7 +34,7 @@ func (r *replay) SetWriteDeadline(time.Time) error { return nil }
 func (r *replay) RemoteAddr() net.Addr             { return &net.UnixAddr{Net: "unix"} }
 func (r *replay) Close() error                     { return nil }
 
-// replaying is a client that sends n values of known tags again and again.
+// replaying returns a client that sends n values of known tags again and again.
 func replaying(t testing.TB, a *Agent, n int, sync bool) *client {
 	t.Helper()
 	var all bytes.Buffer

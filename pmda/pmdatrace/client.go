@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	// ackTimeout is the maximum time that a client may leave acknowledgements unread when they have
-	// filled all buffers. After that it is disconnected.
+	// ackTimeout is the maximum time to write acknowledgements to a client that does not read them.
+	// After that the client is disconnected.
 	ackTimeout = 30 * time.Second
 	// refuseTimeout is the same limit for a refused client. It is short, because other connections
 	// wait meanwhile.
 	refuseTimeout = 100 * time.Millisecond
-	// idleTime is the minimum time that a client has been idle before a new one may replace it, if
-	// there are MaxClients.
+	// idleTime is how long a client must be idle before a new one may replace it, if there are
+	// MaxClients.
 	idleTime = 10 * time.Second
 )
 
@@ -37,11 +37,11 @@ type client struct {
 	in       *tracewire.Decoder
 	acks     []byte    // to be written
 	writeBy  time.Time // the deadline of writes
-	uncounts func()    // makes it count no more for the access rules
-	host     string    // where it comes from
+	uncounts func()    // stops counting the client for the access rules
+	host     string    // for table.hosts
 	limit    *connlimit.Conn
-	tags     share // that it has made since the reset with the number made; guarded by a.mu
-	made     int
+	tags     share // of its tags since reset number made; guarded by a.mu
+	made     int   // a value of table.resets; guarded by a.mu
 }
 
 // admit applies the access rules and the limit to a new connection. It returns nil if it has
@@ -122,8 +122,8 @@ func (c *client) receive() error {
 	return err
 }
 
-// take handles d and the buffered PDUs after it, up to one that must be logged. It leaves the last
-// one in d. A refused value is acknowledged with an error.
+// take adds the values of d and of the buffered PDUs after it, up to one that must be logged. It
+// leaves the last one in d. A refused value is acknowledged with an error.
 func (c *client) take(d *tracewire.Data) (isNew bool, refused, err error) {
 	a := c.a
 	a.mu.Lock()
@@ -160,7 +160,7 @@ const (
 	errNoSpace trace.Error = -28
 )
 
-// logValue logs a value or a new tag, as far as trace.control.debug enables it.
+// logValue logs a value or a new tag if trace.control.debug enables it.
 func (c *client) logValue(d *tracewire.Data, isNew bool) {
 	attrs := []any{slog.Any("addr", c.conn.RemoteAddr()), slog.String("kind", d.Kind.String()), slog.String("tag", string(d.Tag))}
 	if isNew && c.a.debugs(logClients) {
@@ -181,7 +181,8 @@ func (c *client) flush() error {
 	if len(c.acks) == 0 {
 		return nil
 	}
-	if now := time.Now(); c.writeBy.Sub(now) < ackTimeout/2 { // to set it each time costs more than the write
+	// Setting a deadline costs more than the write.
+	if now := time.Now(); c.writeBy.Sub(now) < ackTimeout/2 {
 		c.writeBy = now.Add(ackTimeout)
 		c.conn.SetWriteDeadline(c.writeBy)
 	}

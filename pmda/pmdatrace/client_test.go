@@ -46,7 +46,7 @@ func TestFragments(t *testing.T) {
 			c.wantAck(int32(tracewire.KindObservation))
 		}
 	}
-	c.send(tracewire.KindPoint, "last", -1) // for those without an answer
+	c.send(tracewire.KindPoint, "last", -1) // waits for PDUs without an acknowledgement
 	total := 0.0
 	for _, v := range fetch(t, a, "trace.observe.count") {
 		total += v
@@ -144,8 +144,8 @@ func lengthened(b []byte, n int) []byte {
 	return b
 }
 
-// TestBadTags checks that a tag that cannot be a name is only logged, and that the application can
-// go on.
+// TestBadTags checks that a tag that cannot be a name is only logged, and that the application
+// stays connected.
 func TestBadTags(t *testing.T) {
 	var log lines
 	a, ln := start(t, Options{Logger: logTo(&log)})
@@ -184,10 +184,10 @@ func TestMaxTags(t *testing.T) {
 	for i := range 3 {
 		c.send(tracewire.KindCounter, fmt.Sprint(i), 1)
 	}
-	a.reset() // now there are six tags to remember: the older ones are forgotten
+	a.reset() // with six tags to remember, the older ones are forgotten
 	c.send(tracewire.KindTransaction, "tag", 1)
 	c.send(tracewire.KindCounter, "1", 1)
-	want := []pdu.InstID{2, 2} // and their numbers are not used again
+	want := []pdu.InstID{2, 2} // their numbers are not reused
 	for i, kind := range []tracewire.Kind{tracewire.KindTransaction, tracewire.KindCounter} {
 		if got := names(t, a, kind); len(got) != 1 || got[0].ID != want[i] {
 			t.Errorf("%v: %v, want ID %d", kind, got, want[i])
@@ -218,10 +218,10 @@ func TestMaxMemory(t *testing.T) {
 	if got, want := tab.memory, n*(knownMemory+200); got != want {
 		t.Errorf("%d remembered tags take %d bytes, want %d", n, got, want)
 	}
-	if got := fill(0); got != n { // a tag takes the place of its memory
+	if got := fill(0); got != n { // a returning tag replaces its remembered ID
 		t.Errorf("after the reset there is room for %d, before for %d", got, n)
 	}
-	for i := range 30 { // what is remembered does not fill the memory
+	for i := range 30 { // remembered IDs do not fill the memory
 		tab.reset(time.Now())
 		if got := fill((i + 1) * n); got < n/2 {
 			t.Fatalf("after %d resets there is room for %d, at first for %d", i+2, got, n)
@@ -229,8 +229,8 @@ func TestMaxMemory(t *testing.T) {
 	}
 }
 
-// TestTagsComeBack checks that tags that come back in a different order cost no more than others:
-// the list of instances is not copied for each tag.
+// TestTagsComeBack checks that tags that return in a different order cost no more than others: the
+// list of instances is not copied for each tag.
 func TestTagsComeBack(t *testing.T) {
 	var o Options
 	if err := o.complete(); err != nil {
@@ -377,7 +377,7 @@ func refused(t *testing.T, ln net.Listener, want trace.Error) {
 	}
 }
 
-// accepted reports whether an application is let in. It stays until the test ends.
+// accepted reports whether an application is accepted. It stays connected until the test ends.
 func accepted(t *testing.T, ln net.Listener) bool {
 	t.Helper()
 	conn, err := net.Dial("tcp", ln.Addr().String())
@@ -402,7 +402,7 @@ func await(t *testing.T, ok func() bool) {
 func TestAccess(t *testing.T) {
 	for _, tt := range []struct {
 		rules  []string
-		accept int // so many connections, at most 3
+		accept int // the number of accepted connections, at most 3
 		then   trace.Error
 	}{
 		{nil, 3, 0},
@@ -427,7 +427,7 @@ func TestAccess(t *testing.T) {
 				return
 			}
 			refused(t, ln, tt.then)
-			if last != nil { // whose place is free then
+			if last != nil { // frees its place
 				last.conn.Close()
 				await(t, func() bool { return accepted(t, ln) })
 			}
@@ -465,7 +465,7 @@ func TestUnreadAnswers(t *testing.T) {
 		ln := newPipeListener()
 		serveAgent(t, a, ln)
 		slow, other := connect(t, ln.dial()), connect(t, ln.dial())
-		slow.write(data(t, tracewire.KindPoint, "slow", -1, true)) // the pipe has no buffer: the answer waits
+		slow.write(data(t, tracewire.KindPoint, "slow", -1, true)) // the reply blocks: no buffer
 		other.send(tracewire.KindPoint, "other", -1)
 		begin := time.Now()
 		if _, err := slow.conn.Write(data(t, tracewire.KindPoint, "slow", -1, true)); err == nil {

@@ -11,8 +11,8 @@ import (
 
 // The bits of trace.control.debug that have an effect. The metric keeps other bits.
 const (
-	logValues  = 1 << 0  // each value that comes
-	logClients = 1 << 11 // clients that connect and go, and new tags
+	logValues  = 1 << 0  // each value
+	logClients = 1 << 11 // clients that connect and disconnect, and new tags
 )
 
 // The items of the metrics that can be stored.
@@ -48,8 +48,7 @@ func (a *Agent) registerControl(o *Options) {
 	})
 }
 
-// reset removes all tags and begins a new period. A tag that comes back has the same instance
-// number.
+// reset removes all tags and begins a new period. See table.reset.
 func (a *Agent) reset() {
 	a.mu.Lock()
 	a.table.reset(time.Now())

@@ -19,9 +19,8 @@
 //	trace.observe     count value          rate
 //	trace.counter     count value          rate
 //
-// The program examples/pmdatrace is the agent for a pmcd and replaces PCP's pmdatrace(1). Package
-// trace shows how to run it. Only one agent can listen on a port of a host: choose another port if
-// PCP's agent is running.
+// The program examples/pmdatrace is this agent for a pmcd and replaces PCP's pmdatrace(1). Package
+// trace shows how to run it. If PCP's agent is running too, choose another port.
 //
 // # Counts and rates
 //
@@ -37,8 +36,8 @@
 // # Control
 //
 // The metrics trace.control have the settings. A store of any value into trace.control.reset
-// removes all tags. A tag that comes back has its old instance number. A store into
-// trace.control.debug enables more log messages.
+// removes all tags. A tag that returns gets its old instance number, unless there were too many
+// tags to remember. A store into trace.control.debug enables more log messages.
 //
 // # Tags
 //
@@ -49,20 +48,20 @@
 //
 // # Testing
 //
-// The example Test has an agent in a test, an application that reports to it, and a client that
-// reads the result. All times come from the clock at the moment of a report or of a fetch. Nothing
-// runs in between, so tests with testing/synctest see exact periods. A test that only counts data
+// The example Test runs an agent in a test, with an application that reports to it and a client
+// that reads the result. The agent reads the clock only when data arrive or a client fetches, and
+// uses no timers, so tests with testing/synctest see exact periods. A test that only counts data
 // needs no agent: see Testing in package trace.
 //
 // # Limits and access
 //
-// Options.MaxClients, Options.MaxTags and Options.MaxMemory limit the applications that are
-// connected, the tags and their memory. Options.Access limits the hosts that may send and their
-// connections. An idle application stays connected until there are MaxClients. Then one that has
-// sent nothing for ten seconds gives way to a new one, and connects again when it sends.
+// Options.MaxClients, Options.MaxTags and Options.MaxMemory limit the connected applications, the
+// tags and their memory. Options.Access limits the hosts that may send and their connections. When
+// there are MaxClients, an application that has sent nothing for ten seconds is disconnected for a
+// new one. It connects again when it sends.
 //
 // The tags of one application take at most an eighth of MaxTags and MaxMemory, and those of one
-// host at most half. An application may always make 256 tags if its host may.
+// host at most half. But 256 tags are always allowed.
 //
 // A connection that breaks the protocol is closed. A value whose tag is refused is dropped and
 // logged. If the application asked for an acknowledgement it gets an error: ENOSPC if there are too

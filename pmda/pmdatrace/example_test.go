@@ -32,7 +32,7 @@ func Example() {
 	app := &trace.Client{Config: trace.Config{Host: "localhost", Port: ln.Addr().(*net.TCPAddr).Port}}
 	app.Observe("basket", 42.5)
 	app.Observe("queue", 7)
-	if err := app.Close(ctx); err != nil { // when all has been taken
+	if err := app.Close(ctx); err != nil { // returns when the agent has all data
 		log.Fatal(err)
 	}
 
@@ -89,7 +89,7 @@ func Example_test() {
 
 	checkout(trace.NewContext(ctx, c))
 	checkout(trace.NewContext(ctx, c))
-	if err := c.Flush(ctx); err != nil { // the agent has them
+	if err := c.Flush(ctx); err != nil { // returns when the agent has the data
 		log.Fatal(err)
 	}
 	pc, err := pmapi.Local(ctx, srv)

@@ -16,7 +16,7 @@ import (
 	"github.com/pcp-go/pcp/trace"
 )
 
-// A pipeListener hands out the other ends of what dial returns.
+// A pipeListener accepts the other ends of the pipes that dial returns.
 type pipeListener struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -211,7 +211,7 @@ func store(t testing.TB, a *Agent, name string, v uint32) error {
 // logTo returns a log that writes text to w.
 func logTo(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }
 
-// lines is a log that may be written at any time.
+// lines is a log that is safe for concurrent use.
 type lines struct {
 	mu sync.Mutex
 	b  strings.Builder

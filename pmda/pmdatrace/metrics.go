@@ -15,8 +15,8 @@ type tagMetric struct {
 	typ              pdu.Type
 	sem              pdu.Sem
 	units            pdu.Units
-	// put writes the value of a tag. For a value of the window it writes nothing if the tag has no
-	// data there.
+	// put writes the value of a tag. A value of the window is written only if the tag has data
+	// there.
 	put func(w *pdu.ResultWriter, g *tag, at moment)
 }
 
@@ -31,7 +31,7 @@ var (
 	secPer    = pdu.MakeUnits(0, 1, -1, 0, pdu.TimeSec.ScaleTime(), 0)
 )
 
-// tagMetrics returns the metrics of tags by item, with gaps for the items of other metrics.
+// tagMetrics returns the metrics of tags by item. The entries of other items are zero.
 func tagMetrics(o *Options) []tagMetric {
 	const counter, instant = pdu.SemCounter, pdu.SemInstant
 	const u64, float, double = pdu.TypeU64, pdu.TypeFloat, pdu.TypeDouble
@@ -101,9 +101,8 @@ var indoms = [numKinds]struct{ name, text, help string }{
 	{"counter", "Tags of counters", "They are the instances of trace.counter."},
 }
 
-// register makes the tables of an agent. They only describe the metrics of tags. The values and the
-// instances come from the handler around the tables, because InDom refuses tags that are the same
-// up to a space.
+// register registers the metrics of an agent. It only describes the metrics of tags. Their values
+// and instances come from the handler, because InDom refuses tags that are the same up to a space.
 func (a *Agent) register(o *Options) {
 	var domains [numKinds]*pmda.InDom
 	for serial := range domains {

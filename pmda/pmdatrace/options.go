@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector/pmcdconf"
 )
 
-// Domain is the number of the agent unless Options has another: that of PCP's agent.
+// Domain is the default domain of the agent, which is that of PCP's agent.
 const Domain pdu.Domain = 10
 
 const (
@@ -19,33 +19,33 @@ const (
 	defaultBuckets = 5
 	defaultMaxTags = 65536
 
-	maxBuckets = 1000 // of history, each of which every tag has
+	maxBuckets = 1000 // every tag has memory for each bucket
 	maxPeriod  = math.MaxUint32 * time.Second
 )
 
-// Options say how an agent works. The zero Options are the defaults of PCP's agent, with limits.
+// Options configure an agent. The zero Options are the defaults of PCP's agent, with limits.
 type Options struct {
-	// Domain is the number of the agent. Zero means the constant Domain.
+	// Domain is the domain of the agent. Zero means the constant Domain.
 	Domain pdu.Domain
 	// Period is the time that rates and average, minimum and maximum times cover, in whole
 	// seconds; fractions of a second are dropped. Zero means a minute. It is -T of
 	// pmdatrace(1).
 	Period time.Duration
-	// Buckets is the number of intervals of the Period, 1 to 1000. The data of an interval become
+	// Buckets is the number of intervals in a Period, 1 to 1000. The data of an interval become
 	// visible at its end. Zero means 5. It is -N of pmdatrace(1).
 	Buckets int
 	// ObserveUnits are the units of trace.observe.value, and CounterUnits the units of
 	// trace.counter.value. They are -U and -V of pmdatrace(1).
 	ObserveUnits, CounterUnits pdu.Units
 	// Access says which hosts may send, and over how many connections at a time. ParseAccess
-	// returns one. Rules of pmcdconf.Parse can only deny the operation "all". Nil lets every host
-	// send.
+	// returns one. With rules of pmcdconf.Parse, a host is refused if they deny it all operations.
+	// Nil lets every host send.
 	Access *pmcdconf.Access
 	// MaxClients is the maximum number of connected applications. Beyond it an idle one is
 	// disconnected for a new one. Zero means 1024.
 	MaxClients int
-	// MaxTags is the maximum number of tags of all kinds together; further ones are refused. The
-	// agent also remembers as many from before a reset. Zero means 65536.
+	// MaxTags is the maximum number of tags of all kinds together; further ones are refused. It
+	// also limits the instance numbers that are remembered across resets. Zero means 65536.
 	MaxTags int
 	// MaxMemory is the approximate maximum of bytes for tags; further tags are refused. Zero means
 	// 64 MiB.

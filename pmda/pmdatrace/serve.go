@@ -17,7 +17,7 @@ import (
 // is the port of the last TCP listener.
 //
 // An application that Options.Access forbids is refused and disconnected. If there are MaxClients,
-// a new one takes the place of an idle one. It is refused if all have sent something of late.
+// a new one replaces an idle one. It is refused if all have sent something in the last ten seconds.
 //
 // An application that breaks the protocol, or does not read the replies that it requested, is
 // disconnected.

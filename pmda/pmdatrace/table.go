@@ -16,13 +16,13 @@ import (
 // A table has the state of all tags. It is not safe for concurrent use.
 type table struct {
 	period  time.Duration
-	buckets int // of history in a period
+	buckets int // the number of intervals in a period
 	start   time.Time
 	limits  limits
 
 	kinds   [numKinds]kindTable
 	numTags int
-	memory  int // that the tags and the remembered IDs take
+	memory  int // bytes of the tags and the remembered IDs
 	hosts   map[string]share
 	resets  int
 }
@@ -35,15 +35,15 @@ type share struct{ tags, memory int }
 const (
 	clientShare = 8   // one client may take 1/8
 	hostShare   = 2   // the clients of one host may take 1/2
-	leastTags   = 256 // one client may always make that many tags, if MaxTags and MaxMemory allow it
+	leastTags   = 256 // a share of up to that many tags is always allowed
 )
 
-// exceeds reports whether 1/part of the limits is less than a share.
+// exceeds reports whether a share is more than 1/part of the limits.
 func (s share) exceeds(l *limits, part int) bool {
 	return s.tags > leastTags && (s.tags > l.tags/part || s.memory > l.memory/part)
 }
 
-// plus adds a tag.
+// plus returns the share with one more tag.
 func (s share) plus(memory int) share { return share{s.tags + 1, s.memory + memory} }
 
 const numKinds = int(tracewire.KindCounter)
@@ -52,9 +52,9 @@ const numKinds = int(tracewire.KindCounter)
 type kindTable struct {
 	tags      map[string]*tag
 	list      []*tag                // in ascending order of id
-	instances []pdu.Instance        // of the first of list; what it holds never changes, as clients may have it
-	known     map[string]pdu.InstID // the IDs of tags from before the last reset, which get them again
-	last      pdu.InstID            // the highest that was given; the first is 1
+	instances []pdu.Instance        // of the first tags of list; immutable, because callers keep it
+	known     map[string]pdu.InstID // the IDs of tags from before the last reset
+	last      pdu.InstID            // the highest assigned ID; the first is 1
 }
 
 // A tag is the state of a tag of one kind.
@@ -68,8 +68,8 @@ type tag struct {
 	window window
 }
 
-// A bucket sums up the values of one interval. The zero bucket is that of the first interval
-// without values.
+// A bucket sums up the values of one interval. The zero bucket is the empty one of the first
+// interval.
 type bucket struct {
 	interval int64 // its number since the start
 	figures
@@ -83,7 +83,7 @@ type figures struct {
 
 // A window sums up the buckets of the history. It ends where an interval begins.
 type window struct {
-	end int64 // the interval whose beginning it is
+	end int64 // the interval before which it ends
 	figures
 }
 
@@ -136,7 +136,7 @@ var (
 )
 
 // add adds the value of a PDU that arrived in an interval. c is its client or nil. isNew reports
-// whether the tag is new. An error is the reason why the tag, and so the value, is refused.
+// whether the tag is new. The error says why the tag is refused.
 func (t *table) add(d *tracewire.Data, interval int64, c *client) (isNew bool, err error) {
 	k := t.of(d.Kind)
 	g := k.tags[string(d.Tag)]
@@ -157,7 +157,7 @@ func (t *table) add(d *tracewire.Data, interval int64, c *client) (isNew bool, e
 	return isNew, nil
 }
 
-// The memory of tags in bytes, without their names, but with the entries in maps and lists.
+// The memory of tags in bytes, including entries in maps and lists, but without the names.
 const (
 	tagMemory    = 320
 	bucketMemory = 40
@@ -168,7 +168,7 @@ func (t *table) tagMemory(name string) int {
 	return tagMemory + len(name) + bucketMemory*(t.buckets+1)
 }
 
-// newTag makes a tag, with its old ID if it had one.
+// newTag returns a new tag, with its old ID if that is known.
 func (t *table) newTag(k *kindTable, name string, c *client) (*tag, error) {
 	id, isKnown := k.known[name]
 	memory := t.tagMemory(name)
@@ -261,8 +261,8 @@ func (k *kindTable) instance(id pdu.InstID, name string) (pdu.Instance, bool) {
 	return pdu.Instance{}, false
 }
 
-// windowBefore sums up the buckets of the period that ends where an interval begins. The count
-// is 0 if nothing came in them.
+// windowBefore sums up the buckets of the period that ends where the interval end begins. The count
+// is 0 if they are empty.
 func (g *tag) windowBefore(end int64) *figures {
 	w := &g.window
 	if w.end == end {
@@ -278,7 +278,7 @@ func (g *tag) windowBefore(end int64) *figures {
 	return &w.figures
 }
 
-// reset forgets the tags, but remembers their IDs, and starts a new first interval now. If there
+// reset removes the tags, but remembers their IDs, and starts a new first interval now. If there
 // are more remembered IDs than MaxTags, or they take more than half of MaxMemory, it keeps only the
 // IDs of the tags that exist now.
 func (t *table) reset(now time.Time) {

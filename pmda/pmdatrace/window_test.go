@@ -154,7 +154,7 @@ func TestInterval(t *testing.T) {
 		want    int64
 	}{
 		{10 * time.Second, 5, 0, 0},
-		{10 * time.Second, 5, -time.Hour, 0}, // a clock that is set back
+		{10 * time.Second, 5, -time.Hour, 0}, // the clock was set back
 		{10 * time.Second, 5, 2*time.Second - 1, 0},
 		{10 * time.Second, 5, 2 * time.Second, 1},
 		{10 * time.Second, 3, 10 * time.Second, 3},
