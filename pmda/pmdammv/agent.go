@@ -16,40 +16,40 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// Domain is the number of PCP's MMV agent. Name is its name, and the root of its metrics.
+// Domain is the domain of PCP's MMV agent. Name is its name, and the root of its metrics.
 const (
 	Domain pdu.Domain = 70
 	Name              = "mmv"
 )
 
-// PMProxyDomain and PMProxyName are the number and name of PCP's MMV agent for the metrics of
-// pmproxy. Their files are in a separate directory, $PCP_TMP_DIR/pmproxy.
+// PMProxyDomain and PMProxyName are the domain and name of PCP's MMV agent for the metrics of
+// pmproxy. Its files are in a separate directory, $PCP_TMP_DIR/pmproxy.
 const (
 	PMProxyDomain pdu.Domain = 4
 	PMProxyName              = "pmproxy"
 )
 
-// Options say what an agent serves. The zero Options serve nothing.
+// Options configure an agent. With the zero Options it serves no files and no Registries.
 type Options struct {
 	// Dir is the directory of the files, such as /var/lib/pcp/tmp/mmv. It may be missing. Empty
 	// means no files.
 	Dir string
-	// Registries are served as if each had written a file of its Name into the directory. Two
-	// registries with one Name are served together, like two files of one cluster.
+	// Registries are served as if each had written a file with its Name into the directory. Two
+	// registries with the same Name are served together, like two files with the same cluster.
 	Registries []*mmv.Registry
 	// Name is the agent's name and the root of its metrics. Empty means the constant Name.
 	Name string
-	// Domain is the number of the agent. Zero means the constant Domain.
+	// Domain is the domain of the agent. Zero means the constant Domain.
 	Domain pdu.Domain
-	// Logger logs which files are not served, and why. See pmda.Agent.Logger for nil.
+	// Logger logs which files are not served, and why. See pmda.Agent.Logger for the meaning of
+	// nil.
 	Logger *slog.Logger
 }
 
-// New returns an agent. The agent's Err reports invalid options, and a collector does not accept
-// the agent then.
+// New returns an agent. Its Err reports invalid options, and collectors then refuse the agent.
 func New(o Options) *pmda.Agent { return newAgent(o, defaultLimits).Agent }
 
-// Of makes an agent that serves Registries of this program and no files.
+// Of returns an agent that serves Registries of this program and no files.
 func Of(registries ...*mmv.Registry) *pmda.Agent { return New(Options{Registries: registries}) }
 
 func newAgent(o Options, l limits) *agent {
@@ -82,24 +82,24 @@ type agent struct {
 	snap    atomic.Pointer[snapshot] // nil before the first request
 	reload  atomic.Bool              // read everything again
 	debug   atomic.Int32             // mmv.control.debug
-	next    atomic.Uint32            // where the next check of some entries begins
-	checked atomic.Int64             // until when a check of all entries is not made again, in ns since 1970
+	next    atomic.Uint32            // where the next check of some entries starts
+	checked atomic.Int64             // before that time, in ns since 1970, fresh checks nothing
 	fetches sync.Pool                // of *fetch
 
-	// turn is the lock of what follows.
+	// turn guards what follows.
 	turn    ctxwait.Mutex
 	dir     *directory // nil without a directory
 	regs    []*entry   // of registries; nil before the first scan
 	limited struct{ of, log *slog.Logger }
 }
 
-// A handler wraps the one that replies from the tables, which have the root of the names alone.
+// A handler wraps the Handler of the pmda.Agent, which has only the root of the names.
 type handler struct {
 	pmda.Handler
 	a *agent
 }
 
-// Err refuses a Registry that is nil, which would panic in every request.
+// Err returns an error for a nil Registry, which would panic in every request.
 func (h handler) Err() error {
 	if i := slices.Index(h.a.registries, nil); i >= 0 {
 		return fmt.Errorf("pmdammv: Registry %d of %d is nil", i+1, len(h.a.registries))
@@ -107,10 +107,10 @@ func (h handler) Err() error {
 	return h.Handler.Err()
 }
 
-// Unwrap is the wrapped Handler.
+// Unwrap returns the wrapped Handler.
 func (h handler) Unwrap() pmda.Handler { return h.Handler }
 
-// log is the agent's log with a limit for lines that say the same. The caller has the lock.
+// log returns the agent's log with a limit for equal lines. The caller holds the lock.
 func (a *agent) log() *slog.Logger {
 	if log := a.Log(); a.limited.of != log {
 		a.limited.of, a.limited.log = log, loglimit.New(log.With(slog.String("agent", a.Name)))
@@ -125,12 +125,12 @@ func (a *agent) log() *slog.Logger {
 // check is not repeated immediately.
 const (
 	checkSome  = 32                     // files, for most requests
-	longCheck  = 200 * time.Microsecond // a check of more files than these that takes so long is not made again
-	checkShare = 8                      // for so many times as long
+	longCheck  = 200 * time.Microsecond // a longer check of more files is not repeated immediately
+	checkShare = 8                      // but after that many times its duration
 )
 
-// recent returns a snapshot of a recent state. With few files it is as new as that of fresh. It
-// does not allocate if nothing has changed.
+// recent returns a recent snapshot. With few files it is up to date. recent does not allocate if
+// nothing has changed.
 func (a *agent) recent(ctx context.Context) (*snapshot, error) {
 	s := a.snap.Load()
 	if s == nil || a.reload.Load() || a.dir != nil && a.dir.changed() {
@@ -150,8 +150,8 @@ func (a *agent) recent(ctx context.Context) (*snapshot, error) {
 	return s, nil
 }
 
-// find has a function look for something in a snapshot, and again in that of fresh if it is not
-// there. The error is that of the function.
+// find calls look with a recent snapshot. If look fails, find calls it again with a fresh one. It
+// returns the error of look.
 func (a *agent) find(ctx context.Context, look func(s *snapshot) error) error {
 	s, err := a.recent(ctx)
 	if err != nil {
@@ -166,7 +166,7 @@ func (a *agent) find(ctx context.Context, look func(s *snapshot) error) error {
 	return look(s)
 }
 
-// fresh returns the snapshot of what there is now.
+// fresh returns a snapshot that is up to date, or that was a moment ago.
 func (a *agent) fresh(ctx context.Context) (*snapshot, error) {
 	s := a.snap.Load()
 	now := time.Now()
@@ -179,7 +179,7 @@ func (a *agent) fresh(ctx context.Context) (*snapshot, error) {
 	if a.dir != nil && a.dir.changed() || anyChanged(s.entries) {
 		return a.scan(ctx, s)
 	}
-	// A check of few files takes long only because the system had something else to do.
+	// A check of few files takes long only if the system is busy.
 	if took := time.Since(now); took > longCheck && len(s.entries) > checkSome {
 		a.checked.Store(now.Add((1 + checkShare) * took).UnixNano())
 	}
@@ -195,8 +195,8 @@ func anyChanged(entries []*entry) bool {
 	return false
 }
 
-// scan reads the changes since an old snapshot and returns a new one. If another goroutine has made
-// one meanwhile, scan returns that.
+// scan reads the changes since an old snapshot and returns a new one. If another goroutine has
+// already replaced the old one, scan returns the replacement.
 func (a *agent) scan(ctx context.Context, old *snapshot) (*snapshot, error) {
 	if err := a.turn.Lock(ctx); err != nil {
 		return nil, err

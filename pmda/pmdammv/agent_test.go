@@ -91,7 +91,7 @@ func (c *client) fetch(ids ...pdu.PMID) ([]string, pdu.Change) {
 	return all, changed
 }
 
-// get is the value of a metric.
+// get returns the value of a metric.
 func (c *client) get(name string) string {
 	c.Helper()
 	id, err := c.PMID(context.Background(), &c.request, name)
@@ -111,7 +111,7 @@ func (c *client) want(name, value string) {
 
 const unknown = "error: Unknown metric name"
 
-// names are the names of all metrics.
+// names returns the names of all metrics.
 func (c *client) names() []string {
 	c.Helper()
 	names, err := c.Traverse(context.Background(), &c.request, c.agent.Name)
@@ -130,7 +130,7 @@ func publish(t testing.TB, dir string, r *mmv.Registry) {
 	t.Cleanup(func() { r.Close() })
 }
 
-// shop is a Registry with some of everything.
+// shop returns a Registry with metrics of all kinds.
 func shop(name string) (*mmv.Registry, *mmv.Counter) {
 	r := &mmv.Registry{Name: name, Labels: mmv.Labels{"app": "shop"}}
 	orders := r.Counter("orders", mmv.Metric{Text: "Orders", Help: "Orders that were accepted", Units: pdu.UnitCount, Labels: mmv.Labels{"critical": true}})
@@ -146,7 +146,7 @@ func shop(name string) (*mmv.Registry, *mmv.Counter) {
 }
 
 // eachShop runs a test with a shop that is served from its file, and with one that is served in its
-// process. It has the PMID of the shop's orders.
+// process. id is the PMID of the shop's orders.
 func eachShop(t *testing.T, test func(t *testing.T, c *client, r *mmv.Registry, orders *mmv.Counter, id pdu.PMID)) {
 	for _, where := range []string{"file", "process"} {
 		t.Run(where, func(t *testing.T) {
@@ -161,7 +161,8 @@ func eachShop(t *testing.T, test func(t *testing.T, c *client, r *mmv.Registry, 
 	}
 }
 
-// served are the Options that serve a Registry from its "file", or else in its process.
+// served returns the Options to serve a Registry from its file if where is "file", and otherwise in
+// its process.
 func served(t testing.TB, r *mmv.Registry, where string) Options {
 	t.Helper()
 	if where != "file" {
@@ -178,7 +179,7 @@ func TestContract(t *testing.T) {
 	publish(t, dir, f)
 	r, _ := shop("registry")
 	other, _ := shop("other")
-	other.Process = mmv.ProcessOn // Close removes the file, in a container too
+	other.Process = mmv.ProcessOn // Close removes the file, even in a container
 	published := false
 	change := func() {
 		if published = !published; published {
@@ -190,13 +191,13 @@ func TestContract(t *testing.T) {
 	start := func() pmda.Handler { return New(Options{Dir: dir, Registries: []*mmv.Registry{r}}) }
 	pmdatest.Run(t, start(), pmdatest.ChangeNames(change), pmdatest.Restart(start), pmdatest.Stores(
 		pmdatest.Store{Metric: "mmv.control.debug", Value: "5"},
-		pmdatest.Store{Metric: "mmv.control.reload", Value: "1", Want: "0"}, // which says whether it is going on
+		pmdatest.Store{Metric: "mmv.control.reload", Value: "1", Want: "0"}, // 1 during a change
 		pmdatest.Store{Metric: "mmv.control.files", Value: "7", Err: pdu.ErrPermission},
 		pmdatest.Store{Metric: "mmv.registry.orders", Value: "7", Err: pdu.ErrPermission}))
 	pmdatest.Run(t, New(Options{Dir: filepath.Join(dir, "none"), Name: PMProxyName, Domain: PMProxyDomain}))
 }
 
-// everything is what an agent says of all its metrics.
+// everything returns what an agent serves for all its metrics, as text.
 func (c *client) everything() (all []string) {
 	c.Helper()
 	ctx := context.Background()
@@ -225,7 +226,7 @@ func (c *client) everything() (all []string) {
 	return all
 }
 
-// TestRegistry serves the same of a Registry and of the file that it writes.
+// TestRegistry checks that a Registry and the file that it writes are served in the same way.
 func TestRegistry(t *testing.T) {
 	r, _ := shop("shop")
 	inProcess := newClient(t, Options{Registries: []*mmv.Registry{r}}, defaultLimits)
@@ -243,7 +244,7 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
-// TestNilRegistry: a Registry that is nil is refused before the first request.
+// TestNilRegistry checks that a nil Registry is refused before the first request.
 func TestNilRegistry(t *testing.T) {
 	r, _ := shop("shop")
 	err := Of(r, nil).Err()
@@ -255,10 +256,10 @@ func TestNilRegistry(t *testing.T) {
 	}
 }
 
-// TestGrowth lets a Registry grow: clients learn of new names, and find them.
+// TestGrowth checks that clients learn of new names when a Registry grows, and find them.
 func TestGrowth(t *testing.T) {
 	eachShop(t, func(t *testing.T, c *client, r *mmv.Registry, orders *mmv.Counter, id pdu.PMID) {
-		c.fetch(id) // what has changed before
+		c.fetch(id) // receives earlier changes
 		for i := range 300 {
 			name := fmt.Sprintf("more%d", i)
 			r.Gauge(name, mmv.Metric{}).Set(int64(i))
@@ -275,7 +276,8 @@ func TestGrowth(t *testing.T) {
 	})
 }
 
-// TestInstancesComeAndGo: instances that come or go are not reported as changes of names.
+// TestInstancesComeAndGo checks that new and removed instances are not reported as changes of
+// names.
 func TestInstancesComeAndGo(t *testing.T) {
 	r := &mmv.Registry{Name: "shop"}
 	d := r.InDom("shelf", mmv.Domain{})
@@ -305,7 +307,7 @@ func TestInstancesComeAndGo(t *testing.T) {
 	}
 }
 
-// TestOnlyChangedFilesAreRead: the agent does not read unchanged files again.
+// TestOnlyChangedFilesAreRead checks that the agent does not read unchanged files again.
 func TestOnlyChangedFilesAreRead(t *testing.T) {
 	dir := t.TempDir()
 	one, orders := shop("one")
@@ -315,7 +317,7 @@ func TestOnlyChangedFilesAreRead(t *testing.T) {
 	kept := c.snap.Load().entries[0]
 	two, _ := shop("two")
 	publish(t, dir, two)
-	orders.Add(1) // which changes the file's time
+	orders.Add(1) // changes the file's time
 	c.want("mmv.two.orders", "5")
 	c.want("mmv.one.orders", "6")
 	if c.snap.Load().entries[0] != kept {
@@ -336,7 +338,7 @@ func TestOnlyChangedFilesAreRead(t *testing.T) {
 	}
 }
 
-// recorded is a file that libpcp_mmv has written, patched so that it needs no process.
+// recorded returns a file that libpcp_mmv has written, patched so that it needs no process.
 func recorded(t testing.TB) []byte {
 	t.Helper()
 	b, err := os.ReadFile("../../mmv/testdata/v1.mmv")
@@ -357,8 +359,8 @@ func write(t testing.TB, path string, b []byte) {
 	}
 }
 
-// TestCompletedInPlace finds a file that was written in place, as libpcp_mmv does it, whenever it
-// is looked at.
+// TestCompletedInPlace checks that a file that is written in place, as by libpcp_mmv, is found
+// whenever a request examines it.
 func TestCompletedInPlace(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "slow")
@@ -386,7 +388,7 @@ func TestCompletedInPlace(t *testing.T) {
 	c.want("mmv.control.reload", "0")
 }
 
-// TestTruncated cuts a file that is served: the others stay, and nothing crashes.
+// TestTruncated truncates a file that is served. The others must stay, and nothing may crash.
 func TestTruncated(t *testing.T) {
 	dir := t.TempDir()
 	b := recorded(t)
@@ -405,14 +407,14 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestProcess serves files of processes that live.
+// TestProcess checks that only files of running processes are served.
 func TestProcess(t *testing.T) {
 	if !alive(os.Getpid()) || alive(math.MaxInt32) || alive(-1) {
 		t.Skip("nothing is known of processes on this system")
 	}
 	dir := t.TempDir()
 	b := recorded(t)
-	binary.NativeEndian.PutUint32(b[28:], 2) // the file counts only while its process lives
+	binary.NativeEndian.PutUint32(b[28:], 2) // the file depends on its process
 	for name, pid := range map[string]int{"mine": os.Getpid(), "dead": math.MaxInt32, "negative": -1, "none": 0} {
 		binary.NativeEndian.PutUint32(b[32:], uint32(pid))
 		write(t, filepath.Join(dir, name), b)
@@ -425,8 +427,8 @@ func TestProcess(t *testing.T) {
 	c.want("mmv.control.files", "2")
 }
 
-// TestSentinels: a sentinel means that an instance has no value. A NaN is a sentinel as in PCP 7,
-// but not in PCP 6.
+// TestSentinels checks that a sentinel means that an instance has no value. A NaN is a sentinel in
+// PCP 7, but not in PCP 6.
 func TestSentinels(t *testing.T) {
 	dir := t.TempDir()
 	b := recorded(t)
@@ -440,7 +442,7 @@ func TestSentinels(t *testing.T) {
 	c.want("mmv.f.busy", "1000")
 }
 
-// TestDirectoryComesAndGoes removes the directory and makes it again.
+// TestDirectoryComesAndGoes removes the directory and creates it again.
 func TestDirectoryComesAndGoes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "mmv")
 	c := newClient(t, Options{Dir: dir}, defaultLimits)
@@ -458,7 +460,7 @@ func TestDirectoryComesAndGoes(t *testing.T) {
 	}
 }
 
-// TestLimits: the agent serves files within the limits and logs the others.
+// TestLimits checks that the agent serves files within the limits and logs the others.
 func TestLimits(t *testing.T) {
 	size := int64(len(recorded(t)))
 	for _, tt := range []struct {
@@ -494,7 +496,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestWorthlessFiles: any number of files that are not served keep no others from being served.
+// TestWorthlessFiles checks that any number of unserved files does not keep other files from being
+// served.
 func TestWorthlessFiles(t *testing.T) {
 	dir := t.TempDir()
 	good := recorded(t)
@@ -516,7 +519,7 @@ func TestWorthlessFiles(t *testing.T) {
 	}
 }
 
-// TestOwnerShare: the files of one owner leave room for those of others.
+// TestOwnerShare checks that the files of one owner leave room for those of others.
 func TestOwnerShare(t *testing.T) {
 	pcptest.NeedRoot(t, "to give files other owners")
 	dir := t.TempDir()
@@ -546,7 +549,8 @@ func TestOwnerShare(t *testing.T) {
 	}
 }
 
-// TestDashInFileName: the name of a file matters only where names of metrics begin with it.
+// TestDashInFileName checks that an invalid file name matters only if it is a prefix of the
+// metrics.
 func TestDashInFileName(t *testing.T) {
 	dir := t.TempDir()
 	r := &mmv.Registry{Name: "java-app", NoPrefix: true, Process: mmv.ProcessOff}
@@ -579,7 +583,7 @@ func TestLogIsLimited(t *testing.T) {
 	for i := range 1000 {
 		write(t, filepath.Join(dir, "bad"), bytes.Repeat([]byte{byte(i)}, 100))
 		c.want("mmv.control.files", "0")
-		c.want("mmv.control.files", "0") // says it no more
+		c.want("mmv.control.files", "0") // logs nothing more
 	}
 	if n := strings.Count(log.String(), "\n"); n == 0 || n > 20 {
 		t.Errorf("%d lines:\n%s", n, &log)
@@ -602,7 +606,7 @@ func TestFetchDoesNotAllocate(t *testing.T) {
 		}
 		ids = append(ids, id)
 	}
-	for c.dir.seen.Load().recent { // the directory is listed by each fetch
+	for c.dir.seen.Load().recent { // until then each fetch lists the directory
 		time.Sleep(tick)
 		c.fetch(ids...)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// manyMetrics is a Registry of counters, and their PMIDs.
+// manyMetrics returns a Registry of counters, and their PMIDs.
 func manyMetrics(name string, cluster, n int) (*mmv.Registry, []pdu.PMID) {
 	r := &mmv.Registry{Name: name, Cluster: cluster}
 	ids := make([]pdu.PMID, n)
@@ -32,7 +32,7 @@ func (c *client) benchmark(b *testing.B, ids []pdu.PMID, values int) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(values), "ns/value")
 }
 
-// BenchmarkFetch fetches metrics and instances of one file, and of a Registry.
+// BenchmarkFetch measures fetches of metrics and instances from a file and from a Registry.
 func BenchmarkFetch(b *testing.B) {
 	for _, from := range []string{"file", "process"} {
 		for _, n := range []int{1, 1000} {
@@ -54,8 +54,8 @@ func BenchmarkFetch(b *testing.B) {
 	}
 }
 
-// BenchmarkManyFiles has 1000 files of 20 metrics: their first fetch, one after a change of one
-// file, one without, one of all metrics, and the names.
+// BenchmarkManyFiles has 1000 files of 20 metrics. It measures the first fetch, fetches after a
+// change of one file, without a change and of all metrics, and a traversal of the names.
 func BenchmarkManyFiles(b *testing.B) {
 	const files, metrics = 1000, 20
 	dir := b.TempDir()

@@ -22,8 +22,8 @@ import (
 // A side is a collector with an agent that serves the files of a directory.
 type side struct{ name, host string }
 
-// sides starts C pmcd with C's agent, our collector with the agent as what its line of pmcd.conf
-// names, and C pmcd with our agent as a program. All serve the files in dir/mmv.
+// sides starts C pmcd with the C agent, our collector with our agent as the "dso" line of pmcd.conf
+// names it, and C pmcd with our agent as a program. All serve the files in dir/mmv.
 func sides(t *testing.T, dir string) []side {
 	t.Helper()
 	pcptest.Need(t, "pmcd", "pminfo", filepath.Join(pcptest.Conf("PCP_PMDAS_DIR"), "mmv", "pmda_mmv.so"))
@@ -56,7 +56,7 @@ func write(t testing.TB, path string, b []byte) {
 	}
 }
 
-// newDir is a directory with mmv in it, for PCP_TMP_DIR.
+// newDir returns a directory that contains mmv, for PCP_TMP_DIR.
 func newDir(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -66,7 +66,7 @@ func newDir(t testing.TB) string {
 	return dir
 }
 
-// same checks that pminfo shows the same of all sides, and returns that.
+// same checks that pminfo prints the same for all sides, and returns that.
 func same(t *testing.T, all []side, args ...string) string {
 	t.Helper()
 	show := func(s side) []string {
@@ -82,7 +82,7 @@ func same(t *testing.T, all []side, args ...string) string {
 	return strings.Join(want, "\n")
 }
 
-// drive compiles a C program with libpcp_mmv and runs it; it writes files into dir/mmv.
+// drive compiles a C program with libpcp_mmv and runs it. The program writes files into dir/mmv.
 func drive(t *testing.T, dir, source string, runs ...[]string) {
 	t.Helper()
 	program := pcptest.BuildC(t, source, "-lpcp_mmv", "-lpcp")
@@ -93,8 +93,8 @@ func drive(t *testing.T, dir, source string, runs ...[]string) {
 	}
 }
 
-// sameInAll checks that everything is the same of all sides but the texts of the agent's own
-// metrics, which each has in its own words. It returns what is shown of the others.
+// sameInAll checks that pminfo prints the same for all sides, except the texts of the agent's own
+// metrics. It returns what pminfo prints for the other metrics.
 func sameInAll(t *testing.T, all []side) string {
 	t.Helper()
 	same(t, all, "-dfml", "mmv")
@@ -104,7 +104,7 @@ func sameInAll(t *testing.T, all []side) string {
 // controls are the agent's own metrics. A file may be named control too.
 var controls = []string{"mmv.control.reload", "mmv.control.debug", "mmv.control.files"}
 
-// metricsBut are the metrics of a side without those that any of some words is in.
+// metricsBut returns the metrics of a side whose names contain none of the words.
 func metricsBut(t *testing.T, s side, words ...string) (names []string) {
 	t.Helper()
 	out, errs, status := pcptest.Run(t, nil, "", "pminfo", "-h", s.host, "mmv")
@@ -124,12 +124,12 @@ func TestFilesOfC(t *testing.T) {
 	dir := newDir(t)
 	all := sides(t, dir)
 	drive(t, dir, "testdata/shapes.c", nil)
-	// Of a metric without any value, PCP 6 has no help.
+	// PCP 6 returns no help text for a metric without values.
 	names := metricsBut(t, all[0], append([]string{".none"}, controls...)...)
 	if len(names) < 100 {
 		t.Fatalf("C's agent has %d metrics", len(names))
 	}
-	still := metricsBut(t, all[0], "interval") // which grows
+	still := metricsBut(t, all[0], "interval") // it grows
 	out := same(t, all, append([]string{"-dfml"}, still...)...)
 	for _, want := range []string{"mmv.labels.by.colour", `"wave":530`, `"tier":2`, "value -70000000000", `inst [2 or "green light"] value "on"`} {
 		if !strings.Contains(out, want) {
@@ -144,7 +144,7 @@ func TestFilesOfC(t *testing.T) {
 	same(t, all, append([]string{"-dfml"}, still...)...)
 }
 
-// TestFilesOfGo serves files that Registries have written, and those that grow.
+// TestFilesOfGo serves files that Registries have written, also while they grow.
 func TestFilesOfGo(t *testing.T) {
 	dir := newDir(t)
 	all := sides(t, dir)
@@ -170,7 +170,7 @@ func TestFilesOfGo(t *testing.T) {
 		if out := sameInAll(t, all); !strings.Contains(out, `or "post"] value 6`) {
 			t.Errorf("version %d:\n%s", v, out)
 		}
-		for i := range 100 { // in the room there is, and beyond it
+		for i := range 100 { // within the reserved room, and beyond it
 			r.Gauge(fmt.Sprint("more", i), mmv.Metric{Text: "One more"}).Set(int64(i))
 			by.With(fmt.Sprint("put", i)).Add(1)
 		}
@@ -180,7 +180,7 @@ func TestFilesOfGo(t *testing.T) {
 	}
 }
 
-// TestFilesOfTestSuite serves those of the programs of PCP's test suite and of its demo.
+// TestFilesOfTestSuite serves files of the programs of PCP's test suite and of its demo.
 func TestFilesOfTestSuite(t *testing.T) {
 	const src = "/var/lib/pcp/testsuite/src"
 	pcptest.Need(t, filepath.Join(src, "mmv_genstats.c"))
@@ -217,8 +217,8 @@ func TestFilesOfTestSuite(t *testing.T) {
 	}
 }
 
-// A patch is a flaw of a file. In the files that are patched, the table of contents has entries of
-// domains, instances, metrics, values and strings, from offset 40 on.
+// A patch makes a flaw in a file. In the patched files, the table of contents starts at offset 40.
+// It has entries for domains, instances, metrics, values and strings.
 type patch struct {
 	name string
 	do   func(b []byte) []byte
@@ -332,7 +332,7 @@ func TestStoreToControl(t *testing.T) {
 	}
 }
 
-// TestFileInFlux changes a file in place: it is not served until its generations are the same
+// TestFileInFlux changes a file in place. It must not be served until its generations are the same
 // again.
 func TestFileInFlux(t *testing.T) {
 	dir := newDir(t)

@@ -17,14 +17,14 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A vandal does all to a file that can be done to it while it is served.
+// A vandal changes a file in all possible ways while it is served.
 type vandal struct {
 	path string
 	good []byte
 	rnd  *rand.Rand
 }
 
-// act does one thing.
+// act makes one change.
 func (v *vandal) act() error {
 	n := v.rnd.IntN(len(v.good))
 	switch v.rnd.IntN(8) {
@@ -32,11 +32,11 @@ func (v *vandal) act() error {
 		return os.Truncate(v.path, int64(n))
 	case 1:
 		return os.Remove(v.path)
-	case 2: // cut, and written anew in the same place
+	case 2: // truncated and written again in place
 		return os.WriteFile(v.path, v.good, 0o644)
 	case 3:
 		return os.WriteFile(v.path, v.good[:n], 0o644)
-	case 4: // replaced as a whole
+	case 4: // replaced by another file
 		tmp := v.path + ".tmp"
 		dot := filepath.Join(filepath.Dir(tmp), "."+filepath.Base(tmp))
 		return errors.Join(os.WriteFile(dot, v.good, 0o644), os.Rename(dot, v.path))
@@ -52,7 +52,7 @@ func (v *vandal) act() error {
 	return v.regenerate(n)
 }
 
-// regenerate gives a file another generation, in the order of a writer.
+// regenerate changes the generation of a file as a writer does.
 func (v *vandal) regenerate(n int) error {
 	f, err := os.OpenFile(v.path, os.O_WRONLY, 0)
 	if err != nil {
@@ -102,9 +102,9 @@ func TestVandals(t *testing.T) {
 	clients.Wait()
 	close(done)
 	vandals.Wait()
-	// A program that writes its file anew gives it another generation. All are written before any
-	// is looked at, since a damaged one may be at odds with the metrics of the others, whose
-	// cluster it shares.
+	// A program that writes its file again gives it another generation. All files are written
+	// before any is fetched, because the metrics of a damaged one may contradict those of the
+	// others in its cluster.
 	binary.NativeEndian.PutUint64(good[8:], 1<<40)
 	binary.NativeEndian.PutUint64(good[16:], 1<<40)
 	for i := range 3 {
@@ -148,9 +148,9 @@ func (c *client) fetchCalm(t *testing.T) {
 	}
 }
 
-// TestCountWhileGrowing lets a program count while its metrics grow: the count never falls. A fetch
-// may find a file in flux whose writer is held up for longer than the agent waits, and then has no
-// count; that of a registry always has it.
+// TestCountWhileGrowing checks that a count never decreases while metrics are added. A fetch from a
+// file may have no count, if the writer is delayed for longer than the agent waits. A fetch from a
+// Registry always has it.
 func TestCountWhileGrowing(t *testing.T) {
 	eachShop(t, func(t *testing.T, c *client, r *mmv.Registry, orders *mmv.Counter, id pdu.PMID) {
 		var grow sync.WaitGroup

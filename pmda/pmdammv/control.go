@@ -15,7 +15,7 @@ const controlName = "control"
 type control struct {
 	name, text, help string
 	value            func(a *agent, s *snapshot) int32
-	store            func(a *agent, v int32) // nil if it cannot be stored
+	store            func(a *agent, v int32) // nil if stores are refused
 }
 
 // controls are the control metrics of the C agent of PCP 6: mmv.control.reload, mmv.control.debug
@@ -43,7 +43,7 @@ var controls = [...]control{
 	},
 }
 
-// controlOf finds one of the agent's own metrics.
+// controlOf returns one of the agent's own metrics.
 func controlOf(id pdu.PMID) (*control, bool) {
 	if id.Cluster() != 0 || id.Item() >= len(controls) {
 		return nil, false
@@ -56,7 +56,8 @@ func (*control) desc(id pdu.PMID) pdu.Desc {
 	return pdu.Desc{PMID: id, Type: pdu.Type32, InDom: pdu.NoInDom, Sem: pdu.SemInstant}
 }
 
-// Store sets control metrics. Others are pdu.ErrPermission: only their program sets them.
+// Store sets control metrics. It refuses others with pdu.ErrPermission: only their program sets
+// them.
 func (h handler) Store(ctx context.Context, r *pmda.Request, values *pdu.Result) error {
 	for i := range values.Len() {
 		set := values.At(i)

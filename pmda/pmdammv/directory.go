@@ -15,30 +15,30 @@ import (
 	"time"
 )
 
-// A directory is the directory of the files. The agent's lock guards all fields except seen.
+// A directory is the directory with the files. The agent's lock guards all fields except seen.
 type directory struct {
 	limits
 	path  string
 	cpath []byte // path and a NUL
 
-	names   []string          // in order, as they were listed last
-	entries map[string]*entry // of files, by name
-	kept    int               // how many files are kept open
+	names   []string          // sorted, from the latest listing
+	entries map[string]*entry // by file name
+	kept    int               // the number of files that are kept open
 	used    usage             // by files that are served
-	owners  map[int]usage     // by those of each owner but anyOwner
+	owners  map[int]usage     // by those of each owner, without anyOwner
 
 	seen atomic.Pointer[dirSeen] // nil before the first scan
 }
 
-// A dirSeen is the state of the directory before it was listed last.
+// A dirSeen is the state of the directory before the latest listing.
 type dirSeen struct {
 	dirState
-	// recent means that the directory had changed within a tick. A further change could have
+	// recent means that the directory had changed within the last tick. A further change could have
 	// the same time and remain unseen, so the directory must be listed again.
 	recent bool
 }
 
-// namesPerFile is how many files are looked at for each that may be served.
+// namesPerFile is the number of files that are examined for each file that may be served.
 const namesPerFile = 16
 
 // tick is longer than the timestamp granularity of a file system. fileClock measures it.
@@ -76,7 +76,8 @@ func (d *directory) scan(force bool, log *slog.Logger) []*entry {
 	for _, e := range old {
 		d.drop(e)
 	}
-	for some := range slices.Chunk(jobs, jobsAtOnce) { // which bounds the memory for files that are not served
+	// The chunks limit the memory for files that are not served.
+	for some := range slices.Chunk(jobs, jobsAtOnce) {
 		for i := range some {
 			j := &some[i]
 			*j.e = d.open(j.name, j.path, j.err)
@@ -91,7 +92,8 @@ func (d *directory) scan(force bool, log *slog.Logger) []*entry {
 		if e != nil && e.file == nil {
 			unserved++
 		}
-		return e == nil || e.file == nil && unserved > d.files // it is looked at again when the directory changes
+		// A change of the directory leads to another look at a deleted entry.
+		return e == nil || e.file == nil && unserved > d.files
 	})
 	d.names = d.names[:0]
 	d.entries = make(map[string]*entry, len(all))
@@ -112,8 +114,8 @@ type job struct {
 }
 
 const (
-	manyJobs   = 64  // so many are read by several goroutines
-	jobsAtOnce = 256 // files that are read before it is known whether they are served
+	manyJobs   = 64  // from that number on, several goroutines read the files
+	jobsAtOnce = 256 // files that are read before the unserved ones are dropped
 )
 
 // readAll reads the files of jobs whose entries have sources.
@@ -154,7 +156,7 @@ func (d *directory) list(log *slog.Logger) {
 	}
 	slices.Sort(d.names)
 	if len(d.names) > d.files {
-		d.names = slices.DeleteFunc(d.names, func(name string) bool { // what cannot be an MMV file
+		d.names = slices.DeleteFunc(d.names, func(name string) bool { // not an MMV file
 			info, err := os.Stat(filepath.Join(d.path, name))
 			return err != nil || !info.Mode().IsRegular() || info.Size() < headLen
 		})
@@ -165,8 +167,8 @@ func (d *directory) list(log *slog.Logger) {
 	}
 }
 
-// look looks at a file. If the old entry is up to date that is the entry; else there is a job to
-// read the file, unless it has gone.
+// look examines a file. If the old entry is up to date, it becomes the entry. Otherwise look adds a
+// job to read the file, unless the file is gone.
 func (d *directory) look(jobs []job, e **entry, name string, old *entry, force bool) []job {
 	path := filepath.Join(d.path, name)
 	info, err := os.Stat(path)
@@ -190,8 +192,8 @@ func (d *directory) finish(j job, log *slog.Logger) {
 	}
 }
 
-// admit counts a file that is served, unless it exceeds a limit. One that is not served is closed,
-// and opened again whenever it is read.
+// admit counts a file that is served, unless it exceeds a limit. It closes a file that is not
+// served, which is then opened whenever it is read.
 func (d *directory) admit(e *entry) {
 	if e.src == nil || e.counted {
 		return
@@ -207,7 +209,7 @@ func (d *directory) admit(e *entry) {
 		if err == nil {
 			e.counted, d.used, d.owners[owner] = true, all, own
 			if f.h == nil && d.kept < d.limits.open && f.reopen() {
-				d.kept++ // files that are not served may have had its place
+				d.kept++ // unserved files may have taken its place before
 			}
 			return
 		}
@@ -222,8 +224,8 @@ func (d *directory) admit(e *entry) {
 	}
 }
 
-// upToDate reports whether an entry is what a file has now. The writer changes the file's time
-// whenever it sets a value, so that this does not count.
+// upToDate reports whether an entry has the current contents of a file. It ignores the file's time,
+// because each new value changes that.
 func (e *entry) upToDate(info fs.FileInfo) bool {
 	if e == nil || e.src == nil {
 		return false
@@ -232,7 +234,7 @@ func (e *entry) upToDate(info fs.FileInfo) bool {
 	return os.SameFile(was, info) && was.Size() == info.Size() && !e.changed()
 }
 
-// open makes an entry of a file that is still to be read. The error is that of the file's stat.
+// open returns an entry for a file that must still be read. err is the error of the file's stat.
 func (d *directory) open(name, path string, err error) *entry {
 	if err != nil {
 		return &entry{name: name, err: err}
@@ -271,14 +273,14 @@ func (d *directory) drop(e *entry) {
 	}
 }
 
-// A file that grows while it is served is in flux for an instant, unless its writer is held up or
-// has ended just then. So it is read again a few times before its metrics go.
+// A file that grows while it is served is in flux for a moment, unless its writer is delayed or has
+// just ended. So it is read again a few times before its metrics are removed.
 const (
 	fluxTries = 40
 	fluxPause = 50 * time.Microsecond
 )
 
-// await reads a file again that was being written.
+// await reads again a file that was in flux.
 func (d *directory) await(j job) {
 	for range fluxTries {
 		time.Sleep(fluxPause)

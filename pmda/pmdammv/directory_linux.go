@@ -9,15 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A dirState says what a directory is and when it has changed, in numbers that can be compared.
+// A dirState identifies a directory and its latest change. It is comparable.
 type dirState struct {
 	device, inode uint64
 	sec, nsec     int64 // of the last change
 	err           error // why the state is unknown, a syscall.Errno
 }
 
-// stat looks at a directory, whose name ends with a NUL. It does not allocate, which unix.Stat does
-// for the NUL.
+// stat returns the state of a directory. path ends with a NUL, so stat need not allocate, as
+// unix.Stat does.
 func stat(path []byte) dirState {
 	var s unix.Statx_t
 	const flags = unix.AT_STATX_SYNC_AS_STAT
@@ -29,7 +29,7 @@ func stat(path []byte) dirState {
 		case 0:
 			return dirState{device: unix.Mkdev(s.Dev_major, s.Dev_minor), inode: s.Ino, sec: s.Mtime.Sec, nsec: int64(s.Mtime.Nsec)}
 		case unix.EINTR:
-		case unix.ENOSYS, unix.EPERM: // an old kernel, or a filter of system calls that does not know it
+		case unix.ENOSYS, unix.EPERM: // an old kernel, or a seccomp filter
 			return statFallback(path)
 		default:
 			return dirState{err: err}

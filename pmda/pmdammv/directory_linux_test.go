@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestFileClock changes a directory after fileClock has returned. The directory's time is not
-// before that, although it is before time.Now.
+// TestFileClock checks that the time of a directory that changes after a call of fileClock is not
+// before the result, although it may be before time.Now.
 func TestFileClock(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 100 {

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// A dirState says what a directory is and when it has changed, in numbers that can be compared.
+// A dirState has the latest change of a directory. It is comparable.
 type dirState struct {
 	sec, nsec int64 // of the last change
 	err       error // why the state is unknown, a syscall.Errno
 }
 
-// stat looks at a directory, whose name ends with a NUL.
+// stat returns the state of a directory. path ends with a NUL.
 func stat(path []byte) dirState {
 	info, err := os.Stat(string(path[:len(path)-1]))
 	if err != nil {

@@ -49,7 +49,7 @@
 //
 // # Damaged files
 //
-// The agent serves the valid parts of a damaged file and logs the rest once. Other files are not
+// The agent serves the valid parts of a damaged file and logs the flaws once. Other files are not
 // affected. Files are read and never mapped into memory, so a file that shrinks cannot harm the
 // agent. The number of files and their contents are limited.
 //

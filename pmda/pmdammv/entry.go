@@ -28,13 +28,13 @@ type entry struct {
 	items []item // by number
 
 	tree   atomic.Pointer[fileTree] // nil until it is used
-	failed atomic.Bool              // it must be read again even if it looks the same, because it changed while it was read
+	failed atomic.Bool              // it changed while it was read: it must be read again
 }
 
 // An item names the metric of the file that has the item number.
 type item struct {
-	metric   uint16 // its index plus 1; 0 if the file has no such metric, or its name cannot be exported
-	singular bool   // the metric has one value, at at
+	metric   uint16 // its index plus 1; 0 without a metric, or if its name is invalid
+	singular bool   // the metric has one value, whose place is at
 	at       mmv.Place
 }
 
@@ -66,21 +66,21 @@ func (e *entry) read() {
 	e.index()
 }
 
-// read reads the beginning of a source. What cannot be read is not there.
+// read reads the beginning of a source, as far as possible.
 func (h *head) read(src source) {
 	h.n, _ = src.ReadAt(h.bytes[:min(int64(headLen), max(src.Size(), 0))], 0)
 }
 
-// complete reports whether the two generations are the same.
+// complete reports whether the two generations are the same, so that the file is not in flux.
 func (h *head) complete() bool {
 	g := binary.NativeEndian.Uint64(h.bytes[8:])
 	return h.n == headLen && g != 0 && g == binary.NativeEndian.Uint64(h.bytes[16:])
 }
 
-// dead reports whether the file counts only while a process lives, which has ended.
+// dead reports whether the file depends on a process that has ended.
 func (e *entry) dead() bool { return e.file.PID != 0 && !alive(e.file.PID) }
 
-// inFlux reports whether the file was being written.
+// inFlux reports whether the file was being written when it was read.
 func (e *entry) inFlux() bool { return errors.Is(e.err, mmv.ErrInFlux) }
 
 // changed reports whether the entry must be read again.
@@ -105,7 +105,7 @@ func (e *entry) resized() bool {
 	return ok && f.resized()
 }
 
-// index makes items.
+// index fills items.
 func (e *entry) index() {
 	if !e.validPrefix() {
 		return
@@ -165,13 +165,13 @@ func validName(name string) bool {
 	return !dot
 }
 
-// nameChars is what names may have, for messages.
+// nameChars describes valid names, for messages.
 const nameChars = "letters, digits, underscores and dots between them"
 
 // log logs the problems of the entry in one line.
 func (e *entry) log(log *slog.Logger, where string) {
 	if e.err != nil {
-		if !errors.Is(e.err, fs.ErrNotExist) { // it has gone meanwhile
+		if !errors.Is(e.err, fs.ErrNotExist) { // otherwise it was removed meanwhile
 			log.Warn("MMV file is not served", slog.String("file", where), slog.Any("err", e.err))
 		}
 		return

@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdammv"
 )
 
-// A shop has a collector in it, which serves the shop's own metrics. A listener given to srv.Serve
-// lets every PCP client look; here the client is in the same process.
+// A program with a collector serves its own metrics. With a listener, srv.Serve lets every PCP
+// client read them. Here the client is in the same process.
 func Example() {
 	shop := &mmv.Registry{Name: "shop"}
 	waiting := shop.Gauge("waiting", mmv.Metric{Text: "Orders that wait", Units: pdu.UnitCount})

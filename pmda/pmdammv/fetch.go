@@ -11,20 +11,21 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// maxReaders is how many files a fetch reads in turn without reading anything twice.
+// maxReaders is the number of files that a fetch can read alternately without reading anything
+// twice.
 const maxReaders = 32
 
-// maxTries is how often a fetch reads a metric whose file changes meanwhile.
+// maxTries is how often a fetch tries to read a metric whose file changes meanwhile.
 const maxTries = 8
 
-// A fetch is the state of a Fetch, which is used again.
+// A fetch is the state of a Fetch. It is reused.
 type fetch struct {
 	now     time.Time
 	readers [maxReaders]reader
-	n       int  // of readers that are in use
-	last    int  // the one that was used last
-	evict   int  // the one to be given to another file next
-	checked bool // all entries, for an unknown metric
+	n       int  // the number of readers in use
+	last    int  // the reader that was used last
+	evict   int  // the reader to reuse next
+	checked bool // fresh was called for an unknown metric
 }
 
 // A reader reads values of one file.
@@ -50,7 +51,7 @@ func (h handler) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *
 		if w.Err() != nil {
 			break
 		}
-		if e, at, ok := s.singular(id); ok { // which takes half the time
+		if e, at, ok := s.singular(id); ok { // the fast path
 			if t, bits, ok := f.reader(e).NumberAt(at); ok {
 				w.Number(id, t, bits)
 				continue
@@ -63,12 +64,12 @@ func (h handler) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, w *
 	return w.Err()
 }
 
-// fetchMetric writes the values of one metric. It returns the snapshot that it has used.
+// fetchMetric writes the values of one metric. It returns the snapshot that it used.
 func (a *agent) fetchMetric(ctx context.Context, r *pmda.Request, f *fetch, s *snapshot, id pdu.PMID, w *pdu.ResultWriter) (*snapshot, error) {
 	var err error
 	c, own := controlOf(id)
 	m := s.metric(id)
-	if m == nil && !f.checked { // it may be new, or the control metric may tell of a file that was not looked at
+	if m == nil && !f.checked { // the metric may be new; a control metric needs all files checked
 		f.checked = true
 		if s, err = a.fresh(ctx); err != nil {
 			return nil, err
@@ -98,7 +99,7 @@ func (a *agent) fetchMetric(ctx context.Context, r *pmda.Request, f *fetch, s *s
 	w.Begin(id)
 	switch {
 	case m != nil && err != nil:
-		w.Fail(pdu.ErrAgain) // the file changes all the time
+		w.Fail(pdu.ErrAgain) // the file keeps changing
 	case own:
 		w.Int32(pdu.NoInst, c.value(a, s))
 	case m == nil:
@@ -115,7 +116,7 @@ func (a *agent) fetchMetric(ctx context.Context, r *pmda.Request, f *fetch, s *s
 	return s, nil
 }
 
-// reader is the reader of a file.
+// reader returns the reader of a file.
 func (f *fetch) reader(e *entry) *mmv.Reader {
 	if f.n > 0 && f.readers[f.last].e == e {
 		return &f.readers[f.last].Reader
@@ -123,7 +124,7 @@ func (f *fetch) reader(e *entry) *mmv.Reader {
 	return f.otherReader(e)
 }
 
-// otherReader is reader for a file that is not the one of the last call.
+// otherReader is like reader, for a file other than that of the last call.
 func (f *fetch) otherReader(e *entry) *mmv.Reader {
 	for i := range f.n {
 		if f.readers[i].e == e {
@@ -144,8 +145,8 @@ func (f *fetch) otherReader(e *entry) *mmv.Reader {
 	return &rd.Reader
 }
 
-// load reads all that the values of a metric need, so that they can be written without an error of
-// a file.
+// load reads everything that the values of a metric need, so that writing them needs no further
+// reads.
 func (f *fetch) load(m *metric) error {
 	for i := range m.in {
 		e := m.in[i].e
@@ -157,9 +158,9 @@ func (f *fetch) load(m *metric) error {
 	return nil
 }
 
-// singular returns the value of a metric without instance domain, from the first file that has
-// one. Without a value, none says why. A file where the metric has a domain supplies its first
-// value. err is not nil if a file has changed.
+// singular returns the value of a metric without instance domain, from the first file that has one.
+// If a file has a domain for the metric, the first value counts. If there is no value, none says
+// why. err is not nil if a file has changed.
 func (f *fetch) singular(m *metric) (v pdu.Atom, none, err error) {
 	none = pdu.ErrInst
 	for i := range m.in {
@@ -212,7 +213,7 @@ func (f *fetch) writeInstances(m *metric, rule pdu.InDomProfile, w *pdu.ResultWr
 	}
 }
 
-// value is the value of an instance in the first file that has one.
+// value returns the value of an instance from the first file that has one.
 func (f *fetch) value(m *metric, at step, id pdu.InstID) (v pdu.Atom, err error) {
 	if at.index < 0 {
 		return v, pdu.ErrInst
@@ -222,7 +223,7 @@ func (f *fetch) value(m *metric, at step, id pdu.InstID) (v pdu.Atom, err error)
 	if err == nil || errors.Is(err, mmv.ErrNoValue) {
 		return v, err
 	}
-	for i := int(at.file) + 1; i < len(m.in); i++ { // seldom: a damaged file before a good one
+	for i := int(at.file) + 1; i < len(m.in); i++ { // rare: a damaged file before a good one
 		p := &m.in[i]
 		k := slices.Index(p.m.Instances, id)
 		if p.singular() {

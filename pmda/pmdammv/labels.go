@@ -32,8 +32,8 @@ func (h handler) Labels(ctx context.Context, r *pmda.Request, of pdu.LabelTarget
 	return h.Handler.Labels(ctx, r, of)
 }
 
-// instanceLabels makes a set for every instance that the client wants, empty for one without
-// labels.
+// instanceLabels returns a set for every instance that the profile includes. The set of an instance
+// without labels is empty.
 func (s *snapshot) instanceLabels(r *pmda.Request, of pdu.LabelTarget) ([]pdu.LabelSet, error) {
 	d := s.indoms[of.InDom()]
 	if d == nil {
@@ -60,7 +60,7 @@ func (s *snapshot) instanceLabels(r *pmda.Request, of pdu.LabelTarget) ([]pdu.La
 }
 
 // labels returns the labels of a target by instance. The key is pdu.NoInst unless the target is
-// instances. A text that is not a JSON object is left out.
+// instances. Texts that are not JSON objects are omitted.
 func (s *snapshot) labels(of pdu.LabelTarget) map[pdu.InstID][]pdu.LabelSet {
 	var sets map[pdu.InstID][]pdu.LabelSet
 	for i := range s.files {
@@ -87,7 +87,7 @@ func (s *snapshot) labels(of pdu.LabelTarget) map[pdu.InstID][]pdu.LabelSet {
 	return sets
 }
 
-// merge merges label sets. The text of a single one stays as its program has written it.
+// merge merges label sets. The text of a single set is unchanged.
 func merge(sets []pdu.LabelSet) (pdu.LabelSet, error) {
 	if len(sets) == 1 {
 		return sets[0], nil

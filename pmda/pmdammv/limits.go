@@ -2,8 +2,8 @@ package pmdammv
 
 import "fmt"
 
-// limits bound the memory and the descriptors that the files of a directory may take. They count
-// files that are served.
+// limits limit the memory and the descriptors for the files of a directory. Only files that are
+// served count.
 type limits struct {
 	files     int   // in the directory
 	fileBytes int64 // in a file; package mmv reads at most 256 MiB
@@ -12,8 +12,8 @@ type limits struct {
 	open      int   // files that are kept open; the others are opened whenever they are read
 }
 
-// defaultLimits are far above what a host has and far below what hurts it. A file above a limit is
-// not served, which is logged.
+// defaultLimits are far above what a host needs and far below what overloads it. A file above a
+// limit is not served, which is logged.
 var defaultLimits = limits{
 	files:     10_000,
 	fileBytes: 64 << 20,
@@ -22,31 +22,31 @@ var defaultLimits = limits{
 	open:      2048,
 }
 
-// openShare is the part of the descriptors that the process may have which the files take at most.
+// openShare limits the files that are kept open to 1/4 of the process's limit of descriptors.
 const openShare = 4
 
-// ownerShare is the part of limits that the files of one owner may take: 1/2. It does not hold for
-// root and for the user of this process.
+// ownerShare limits the files of one owner to 1/2 of limits. It does not apply to root and the user
+// of this process.
 const ownerShare = 2
 
-// A usage is what files take of the limits.
+// A usage is the part of the limits that files use.
 type usage struct {
 	files   int
 	bytes   int64
 	metrics int
 }
 
-// add adds a file.
+// add returns the usage with one more file.
 func (u usage) add(size int64, metrics int) usage {
 	return usage{u.files + 1, u.bytes + size, u.metrics + metrics}
 }
 
-// remove takes a file away.
+// remove returns the usage with one file less.
 func (u usage) remove(size int64, metrics int) usage {
 	return usage{u.files - 1, u.bytes - size, u.metrics - metrics}
 }
 
-// check is an error if u exceeds 1/part of the limits.
+// check returns an error if u exceeds 1/part of the limits.
 func (u usage) check(l *limits, part int, of string) error {
 	switch {
 	case u.files > l.files/part:
@@ -59,8 +59,8 @@ func (u usage) check(l *limits, part int, of string) error {
 	return nil
 }
 
-// anyOwner is the owner of files without a share.
+// anyOwner is the owner of files that ownerShare does not limit.
 const anyOwner = -1
 
-// ownerShown is in messages about a share.
+// ownerShown is a part of messages about ownerShare.
 const ownerShown = " of one owner"

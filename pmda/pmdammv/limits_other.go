@@ -2,5 +2,5 @@
 
 package pmdammv
 
-// maxOpen returns 0: no file may be kept open, because an open file cannot be replaced.
+// maxOpen returns 0, because on this system an open file could not be replaced.
 func maxOpen(int) int { return 0 }

@@ -26,7 +26,7 @@ func (h handler) Desc(ctx context.Context, r *pmda.Request, id pdu.PMID) (d pdu.
 	return d, err
 }
 
-// Instances lists an instance domain, or looks an instance up.
+// Instances lists an instance domain, or looks up an instance.
 func (h handler) Instances(ctx context.Context, r *pmda.Request, id pdu.InDom, inst pdu.InstID, name string) (list []pdu.Instance, err error) {
 	err = h.a.find(ctx, func(s *snapshot) error {
 		d := s.indoms[id]
@@ -55,7 +55,7 @@ func named(instance, name string) bool {
 	return name != "" && (instance == name || short == name)
 }
 
-// Text returns a help text, that of the first file that has the metric or the instance domain.
+// Text returns a help text from the first file that has the metric or the instance domain.
 func (h handler) Text(ctx context.Context, r *pmda.Request, of pdu.TextTarget, kind pdu.TextKind) (text string, err error) {
 	if kind&pdu.TextOneLine != 0 {
 		kind = pdu.TextOneLine
@@ -97,7 +97,7 @@ func (h handler) PMID(ctx context.Context, r *pmda.Request, name string) (id pdu
 	return id, err
 }
 
-// Names are the names of a metric: files of one cluster may have several.
+// Names returns the names of a metric. Files with the same cluster may name it differently.
 func (h handler) Names(ctx context.Context, r *pmda.Request, id pdu.PMID) (names []string, err error) {
 	err = h.a.find(ctx, func(s *snapshot) error {
 		if names = s.namesOf(id); len(names) == 0 {
@@ -108,7 +108,7 @@ func (h handler) Names(ctx context.Context, r *pmda.Request, id pdu.PMID) (names
 	return names, err
 }
 
-// Children are the names one level below a name.
+// Children returns the names one level below a name.
 func (h handler) Children(ctx context.Context, r *pmda.Request, name string) (list []pmns.Child, err error) {
 	err = h.findBelow(ctx, name, func(s *snapshot) (err error) {
 		list, err = s.treeOf(name).Children(name)
@@ -117,7 +117,7 @@ func (h handler) Children(ctx context.Context, r *pmda.Request, name string) (li
 	return list, err
 }
 
-// Traverse are the names of all metrics at and below a name.
+// Traverse returns the names of all metrics at and below a name.
 func (h handler) Traverse(ctx context.Context, r *pmda.Request, name string) (list []string, err error) {
 	err = h.findBelow(ctx, name, func(s *snapshot) error {
 		all, err := s.treeOf(name).Traverse(name)

@@ -9,13 +9,14 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// names are the names of a snapshot.
+// names holds the names of a snapshot.
 type names struct {
 	tree   *pmns.Tree
 	hidden map[*mmv.FileMetric]bool // metrics whose names belong to others
 }
 
-// treeOf is a tree that has all names at, below and above a name: that of its file, or that of all.
+// treeOf returns a tree with all names at, below and above a name: the tree of its file, or the
+// tree of all names.
 func (s *snapshot) treeOf(name string) *pmns.Tree {
 	rest, ok := strings.CutPrefix(name, s.name+".")
 	if ok && !s.collide {
@@ -33,13 +34,13 @@ func (s *snapshot) treeOf(name string) *pmns.Tree {
 	return s.makeNames().tree
 }
 
-// A fileTree is the names of a file that has a cluster.
+// A fileTree holds the names of a file in a cluster.
 type fileTree struct {
 	cluster int
 	tree    *pmns.Tree
 }
 
-// fileTree are the names of a file. They stay with its entry, for the next snapshot.
+// fileTree returns the names of a file. The entry keeps them for the next snapshot.
 func (s *snapshot) fileTree(f file) *pmns.Tree {
 	if t := f.tree.Load(); t != nil && t.cluster == f.cluster {
 		return t.tree
@@ -48,7 +49,8 @@ func (s *snapshot) fileTree(f file) *pmns.Tree {
 	prefix := s.name + "." + f.prefix()
 	for i := range f.file.Metrics {
 		if m := &f.file.Metrics[i]; f.metric(m.Item) == m {
-			b.Add(prefix+m.Name, pdu.MakePMID(s.domain, f.cluster, m.Item)) // fails if another name continues it: the metric then has no name
+			// Add fails if the name is a prefix of another one. The metric then has no name.
+			b.Add(prefix+m.Name, pdu.MakePMID(s.domain, f.cluster, m.Item))
 		}
 	}
 	t := &fileTree{f.cluster, b.Tree()}
@@ -56,17 +58,17 @@ func (s *snapshot) fileTree(f file) *pmns.Tree {
 	return t.tree
 }
 
-// hidden reports whether the name of a metric belongs to another one, that of an earlier file.
+// hidden reports whether a metric of an earlier file has the name of m.
 func (s *snapshot) hidden(m *mmv.FileMetric) bool { return s.collide && s.makeNames().hidden[m] }
 
-// mayCollide reports whether a name of the file can be that of another file too: names of files
-// differ, so that only a missing prefix, or one that continues or imitates another, is to blame.
+// mayCollide reports whether another file may have a name of this file. File names differ, so that
+// needs a file without a prefix, or a prefix that contains a dot or is that of the controls.
 func mayCollide(e *entry) bool {
 	return e.file.NoPrefix || strings.Contains(e.name, ".") || e.name == controlName
 }
 
-// makeNames makes the tree of all names, in the order of the C agent: the latest addition comes
-// first.
+// makeNames returns the names of the snapshot, with the tree of all names in the order of the C
+// agent: the latest addition comes first.
 func (s *snapshot) makeNames() *names {
 	s.namesOnce.Do(func() {
 		if s.collide {
@@ -90,7 +92,7 @@ func (s *snapshot) addControls(b *pmns.Builder) {
 	}
 }
 
-// addAll adds the names of files that may have the same ones: the first counts.
+// addAll adds the names of files that may have equal names. The first one counts.
 func (n *names) addAll(s *snapshot) {
 	b := pmns.Builder{Prepend: true, AnyStart: true}
 	s.addControls(&b)
@@ -124,7 +126,7 @@ func (n *names) hide(m *mmv.FileMetric) {
 	n.hidden[m] = true
 }
 
-// namesOf are the names of a metric.
+// namesOf returns the names of a metric.
 func (s *snapshot) namesOf(id pdu.PMID) []string {
 	if c := s.clusters[id.Cluster()]; c != nil && len(c.files) == 1 && !s.collide {
 		return s.fileTree(c.files[0]).Names(id)

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// alive reports whether there is a process of that number.
+// alive reports whether a process exists.
 func alive(pid int) bool { return pid > 0 && unix.Kill(pid, 0) != unix.ESRCH }
 
 // ownerOf returns the owner of a file, or anyOwner for root and the user of this process.

@@ -2,5 +2,5 @@
 
 package pmdammv
 
-// raceEnabled: the race detector makes sync.Pool drop values.
+// raceEnabled matters because the race detector makes sync.Pool drop values.
 const raceEnabled = true

@@ -8,14 +8,13 @@ import (
 	"github.com/pcp-go/pcp/mmv"
 )
 
-// A registrySource is the image that held the values of a Registry of this program when the agent
-// last read it.
+// A registrySource is the image of a Registry of this program when the agent last read it.
 type registrySource struct {
 	mmv.Source
 	of *mmv.Registry
 }
 
-// replaced reports whether the Registry has moved its values to another image, which is larger.
+// replaced reports whether the Registry has moved its values to a larger image.
 func (s registrySource) replaced() bool { return s.of.Source() != s.Source }
 
 func (registrySource) close() {}
@@ -45,9 +44,8 @@ func readRegistry(r *mmv.Registry) *entry {
 	return e
 }
 
-// mergeEntries puts the entries of Registries, which it changes the order of, and those of files
-// into the order of their names. A Registry comes before a file of its name, which is likely to be
-// its own.
+// mergeEntries returns the entries of Registries and of files, sorted by name. A Registry precedes
+// a file of its name, which is likely to be its own. mergeEntries may change regs.
 func mergeEntries(regs, files []*entry) []*entry {
 	all := append(regs, files...)
 	slices.SortStableFunc(all, func(a, b *entry) int { return cmp.Compare(a.name, b.name) })

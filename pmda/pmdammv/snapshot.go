@@ -11,13 +11,13 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A snapshot is all that the agent serves but the values. It does not change; parts of it are made
-// when they are first needed.
+// A snapshot holds everything that the agent serves, except the values. It does not change, but
+// parts of it are computed when they are first needed.
 type snapshot struct {
 	name     string // of the agent
 	domain   pdu.Domain
 	entries  []*entry // all, in order
-	files    []file   // those that are served, in order
+	files    []file   // the served ones, in order
 	inFlux   bool     // some file is being written
 	clusters [pdu.MaxCluster + 1]*cluster
 	indoms   map[pdu.InDom]*indom
@@ -27,20 +27,19 @@ type snapshot struct {
 	collide   bool  // names of different files may be the same
 }
 
-// A file is an entry that is served, as a cluster.
+// A file is an entry that is served, with its cluster.
 type file struct {
 	*entry
 	cluster int
 }
 
-// A cluster is the files of one number.
+// A cluster holds the files with the same cluster number.
 type cluster struct {
 	files   []file
-	metrics []atomic.Pointer[metric] // by item; nil until it is first asked for
+	metrics []atomic.Pointer[metric] // by item; nil until first used
 }
 
-// newSnapshot makes a snapshot of entries. If their metrics exceed the limit, some files are not
-// served.
+// newSnapshot returns a snapshot of entries. Files that would exceed maxMetrics are not served.
 func newSnapshot(name string, domain pdu.Domain, entries []*entry, maxMetrics int, log *slog.Logger) *snapshot {
 	s := &snapshot{name: name, domain: domain, entries: entries, indoms: map[pdu.InDom]*indom{}}
 	for _, e := range entries {
@@ -60,7 +59,7 @@ func newSnapshot(name string, domain pdu.Domain, entries []*entry, maxMetrics in
 	return s
 }
 
-// add serves an entry.
+// add adds an entry to the served files.
 func (s *snapshot) add(e *entry) error {
 	number := e.file.Cluster
 	if number == 0 {
@@ -95,8 +94,8 @@ func (s *snapshot) add(e *entry) error {
 	return nil
 }
 
-// indomID is the number of an instance domain. A serial of more than 11 bits and a cluster of more
-// than 11 bits run into each other, as in the C agent.
+// indomID returns the number of an instance domain. The bits of a serial of more than 11 bits
+// overlap those of the cluster, as in the C agent.
 func (s *snapshot) indomID(cluster int, serial uint32) pdu.InDom {
 	return pdu.MakeInDom(s.domain, int((uint32(cluster)<<indomShift|serial)&pdu.MaxInDomSerial))
 }
@@ -109,7 +108,7 @@ type metric struct {
 	desc  pdu.Desc
 	in    []filed // in order
 	indom *indom  // nil if the metric is singular or no file has its domain
-	steps []step  // for each instance of the domain; nil if the only file has them in the domain's order
+	steps []step  // by instance; nil if the only file has them in the domain's order
 }
 
 // A filed is a metric in one file.
@@ -118,15 +117,15 @@ type filed struct {
 	m *mmv.FileMetric
 }
 
-// singular reports whether the file has one value, which is that of no instance.
+// singular reports whether the file has one value without an instance.
 func (p *filed) singular() bool { return p.m.InDom == 0 && len(p.m.Instances) > 0 }
 
 // A step locates the value of an instance by file and index. A negative index means that the
 // instance has no value.
 type step struct{ file, index int32 }
 
-// singular finds the value of a metric without instances that only one file can have, as is the
-// case for most metrics.
+// singular finds the value of a metric without instances whose cluster has only one file. Most
+// metrics are of this kind.
 func (s *snapshot) singular(id pdu.PMID) (e *entry, at mmv.Place, ok bool) {
 	c := s.clusters[id.Cluster()]
 	if c == nil || len(c.files) != 1 || s.collide {
@@ -148,7 +147,7 @@ func (s *snapshot) metric(id pdu.PMID) *metric {
 	m := c.metrics[id.Item()].Load()
 	if m == nil {
 		m = s.newMetric(c, id)
-		c.metrics[id.Item()].Store(m) // several goroutines may do so: all with the same
+		c.metrics[id.Item()].Store(m) // other goroutines store equal metrics
 	}
 	if len(m.in) == 0 {
 		return nil
@@ -166,7 +165,7 @@ func (s *snapshot) newMetric(c *cluster, id pdu.PMID) *metric {
 			continue
 		}
 		m.in = append(m.in, filed{f.entry, fm})
-		if s.hidden(fm) { // but its values count
+		if s.hidden(fm) { // its values count nevertheless
 			continue
 		}
 		exported = true
@@ -190,8 +189,8 @@ func (s *snapshot) newMetric(c *cluster, id pdu.PMID) *metric {
 }
 
 // as returns a metric of a file with the type of a descriptor, which may be that of another file.
-// As in the C agent, the bytes of a number are taken for a number of the other type. If that is
-// not possible, the metric has an invalid type.
+// As in the C agent, the bytes of a number are read as a number of the other type. If that is not
+// possible, the metric has an invalid type.
 func as(m *mmv.FileMetric, t pdu.Type) *mmv.FileMetric {
 	if m.Type == t || m.Type == pdu.TypeNoSupport {
 		return m
@@ -208,8 +207,8 @@ const noType pdu.Type = -2
 
 func isNumber(t pdu.Type) bool { return t >= pdu.Type32 && t <= pdu.TypeDouble }
 
-// plan finds the value of each instance. In a file where the metric has no domain, one value
-// holds for all instances.
+// plan fills steps. In a file where the metric has no domain, its one value is that of all
+// instances.
 func (m *metric) plan() {
 	list := m.indom.instances()
 	if len(m.in) == 1 && slices.EqualFunc(list, m.in[0].m.Instances, func(i pdu.Instance, id pdu.InstID) bool { return i.ID == id }) {
@@ -236,15 +235,15 @@ func (m *metric) plan() {
 	}
 }
 
-// An indom is an instance domain: the instances of all domains of files that have its number.
+// An indom is an instance domain. It has the instances of all domains in files with its number.
 type indom struct {
 	parts []*mmv.FileInDom // in order
 	once  sync.Once
 	list  []pdu.Instance
 }
 
-// instances are the instances in the order of the files; the first name of an instance counts. The
-// slice must not be changed.
+// instances returns the instances in the order of the files. The first name of an instance counts.
+// The slice must not be changed.
 func (d *indom) instances() []pdu.Instance {
 	d.once.Do(func() {
 		if first := d.parts[0].Instances; len(d.parts) == 1 && ascending(first) {
@@ -264,7 +263,7 @@ func (d *indom) instances() []pdu.Instance {
 	return d.list
 }
 
-// ascending reports whether instances are in the order of their IDs, each once.
+// ascending reports whether the IDs of instances are strictly ascending.
 func ascending(list []pdu.Instance) bool {
 	for i := 1; i < len(list); i++ {
 		if list[i-1].ID >= list[i].ID {

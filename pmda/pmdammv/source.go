@@ -21,8 +21,8 @@ type source interface {
 	close()
 }
 
-// A fileSource is a file. It is read with pread and never mapped, so that nothing that is done to
-// it can hurt more than its own metrics.
+// A fileSource is a file. It is read with pread and never mapped, so changes to the file can only
+// affect its own metrics.
 type fileSource struct {
 	path string
 	info fs.FileInfo // when it was opened; its size is how much is read
@@ -45,8 +45,8 @@ func openSource(path string, keep bool) (*fileSource, error) {
 	return s, nil
 }
 
-// openFile opens a regular file. O_NONBLOCK is for a FIFO that has taken its place, which would
-// wait.
+// openFile opens a regular file. Without O_NONBLOCK it would wait for a writer if the file has been
+// replaced by a FIFO.
 func openFile(path string) (*os.File, fs.FileInfo, error) {
 	h, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *fileSource) ReadAt(b []byte, off int64) (int, error) {
 	return h.ReadAt(b, off)
 }
 
-// reopen opens the file for as long as it is served, and reports whether it could.
+// reopen opens the file and keeps it open. It reports success.
 func (s *fileSource) reopen() bool {
 	h, info, err := openFile(s.path)
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *fileSource) reopen() bool {
 	return true
 }
 
-// replaced is false: a change of the directory says when to look for another file of the name.
+// replaced returns false, because a change of the directory reveals a replaced file.
 func (s *fileSource) replaced() bool { return false }
 
 func (s *fileSource) close() {
@@ -109,10 +109,10 @@ func (s *fileSource) resized() bool {
 	return err == nil && os.SameFile(info, s.info) && info.Size() != s.info.Size()
 }
 
-// errnoOf is an error of the system that can be compared.
+// errnoOf returns the syscall.Errno of an error.
 func errnoOf(err error) error {
 	if e, ok := errors.AsType[syscall.Errno](err); ok {
 		return e
 	}
-	return fmt.Errorf("%w", err) // equal to no other: the directory is looked at again
+	return fmt.Errorf("%w", err) // equals no other error, so the directory is listed again
 }
