@@ -22,7 +22,7 @@ type pmcd struct {
 	debug     atomic.Int32
 	highestFD atomic.Int64
 
-	mu        sync.Mutex // serialises changes of instance domains
+	mu        sync.Mutex // guards recorders, ofAgents, ofClients and changes of instance domains
 	ofAgents  []pdu.Instance
 	ofClients []pdu.Instance
 	recorders recorders
@@ -117,7 +117,7 @@ collector began and is never used again.`,
 
 // A setter handles the stores of clients into a metric.
 type setter struct {
-	anyUser bool // may store, not root alone
+	anyUser bool // any user may store, not only root
 	set     func(r *pmda.Request, values pdu.ValueSet) error
 }
 

@@ -30,7 +30,7 @@ type fakeCollector struct {
 	seqnum  uint32
 	local   bool
 	tls     bool // encrypted, with certificates
-	logins  bool // there are, and have to be
+	logins  bool // logins are possible and required
 	waits   Latencies
 	calls   []string // that change something else
 }
@@ -383,21 +383,21 @@ func TestClients(t *testing.T) {
 
 	b.clients = b.clients[:1]
 	b.agent.EndClient(second.Client)
-	if err := b.Store("client.whoami", "ghost"); err != nil { // it has gone
+	if err := b.Store("client.whoami", "ghost"); err != nil { // the client has disconnected
 		t.Error(err)
 	}
 	b.Fetch("cputime.per_pdu_in")
 	b.connect(2)
 	b.Want("client.whoami", "0 ", "2 ")
-	b.connect(1) // as nobody ever will
+	b.connect(1) // real collectors do not reuse sequence numbers
 	b.Want("client.whoami", "0 ", "2 ", "1 ")
 }
 
 func TestCPUPerPDU(t *testing.T) {
 	b := newFixture(t, Config{})
 	b.Me = b.connect(0).Client
-	b.Want("cputime.per_pdu_in", "0.000000e+00") // no PDU has come
-	spend(t, 20*time.Millisecond)                // time to be counted
+	b.Want("cputime.per_pdu_in", "0.000000e+00") // no PDU has arrived
+	spend(t, 20*time.Millisecond)                // makes the processor time grow
 	conn := pdu.NewConn(struct {
 		io.Reader
 		io.Writer
@@ -415,7 +415,7 @@ func TestCPUPerPDU(t *testing.T) {
 	b.Want("pdu_in.total", "1")
 }
 
-// spend makes the process use time of its processors, which it may not get at once.
+// spend makes the process use processor time. On a busy machine that may take longer.
 func spend(t *testing.T, d time.Duration) {
 	t.Helper()
 	began, err := cpuTime()

@@ -123,9 +123,8 @@ func (p *pmcd) refreshAgents(context.Context, *pmda.Request) error {
 	return err
 }
 
-// uniqueNames makes names differ that are the same up to the first space, as
-// those of agents may be: the later ones get their number. Control characters become
-// underscores.
+// uniqueNames makes the names of instances unique up to the first space, by adding the domain to
+// later names. It replaces control characters by underscores.
 func uniqueNames(list []pdu.Instance) []pdu.Instance {
 	seen := map[string]bool{}
 	for i := range list {

@@ -74,8 +74,8 @@ func (p *pmcd) setWhoami(r *pmda.Request, values pdu.ValueSet) error {
 	return err
 }
 
-// maxContainer is how long a name may be that agents can be told, with the NUL
-// after it.
+// maxContainer is the maximum length of a container's name that can be sent to agents, without the
+// NUL after it.
 const maxContainer = 4094
 
 // setContainer stores which container a client has chosen, and notifies the agents.

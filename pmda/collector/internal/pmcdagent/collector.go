@@ -13,8 +13,7 @@ import (
 // Domain is the domain of the agent.
 const Domain pdu.Domain = 2
 
-// A Collector is the interface of the hosting collector for its agent. It is safe for concurrent
-// use.
+// A Collector is the collector that hosts the agent. It is safe for concurrent use.
 type Collector interface {
 	// Hostname returns the value of pmcd.hostname for clients without a container. HostnameFor
 	// returns the value for any client.
@@ -26,8 +25,8 @@ type Collector interface {
 	// LocalOnly reports whether clients of other hosts cannot connect.
 	LocalOnly() bool
 
-	// Secure reports whether connections can be encrypted, CertRequired whether clients have to
-	// have a certificate.
+	// Secure reports whether connections can be encrypted, CertRequired whether clients need a
+	// certificate.
 	Secure() bool
 	CertRequired() bool
 
@@ -62,7 +61,7 @@ type Collector interface {
 	// Timeout returns how long an agent may take for a reply. 0 or less means no limit.
 	Timeout() time.Duration
 	SetTimeout(time.Duration)
-	// SetDebug sets the debug options that bits stand for, and clears the others.
+	// SetDebug sets the debug options in bits, and clears the others.
 	SetDebug(bits int32)
 
 	// SeqNum returns the value of pmcd.seqnum. IncSeqNum adds 1 to it.
@@ -81,12 +80,12 @@ type Collector interface {
 // An Agent describes an agent that the collector hosts.
 type Agent struct {
 	Domain pdu.Domain
-	Name   string // that it has in the configuration
+	Name   string // in the configuration
 	Kind   string // as in pmcdconf.Agent
 	Status int32  // the value of pmcd.agent.status
 	Fenced bool
 
-	Containers bool // it runs, and looks at the containers of its clients
+	Containers bool // it runs, and uses the containers of its clients
 
 	Latencies *Latencies // of its calls
 }
@@ -97,14 +96,14 @@ type Client struct {
 	Since time.Time // when it connected
 }
 
-// Config is what New makes an agent for.
+// Config configures an agent.
 type Config struct {
 	Collector Collector
 	Logger    *slog.Logger
 	Counters  *pdu.Counters     // the PDUs of clients and agents
 	Trace     *eventtrace.Trace // the event trace
 
-	// TmpDir and RunDir are PCP_TMP_DIR and PCP_RUN_DIR, where running loggers, inference engines
-	// and pmproxy leave files about themselves. An empty directory is not searched.
+	// TmpDir and RunDir are PCP_TMP_DIR and PCP_RUN_DIR, with the files of running loggers,
+	// inference engines and pmproxy. Empty means no files.
 	TmpDir, RunDir string
 }

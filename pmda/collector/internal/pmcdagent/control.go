@@ -37,7 +37,7 @@ always 0.`, p.Collector.LogClients)
 died are started again. The value is always 0.`, p.Collector.Reset)
 }
 
-// control is the Metric of a 32-bit control.
+// control returns the Metric of a 32-bit control.
 func control(name string, item int, text, help string, value func() int32) pmda.Metric[int32] {
 	return pmda.Metric[int32]{
 		Name: name, ID: pmda.Item(0, item), Sem: pdu.SemDiscrete,
@@ -100,7 +100,7 @@ store into them to leave marks for each other, for example in an archive.`,
 	})})
 }
 
-// addSwitch registers a metric that is 0 or 1, as a flag of the event trace is.
+// addSwitch registers a metric that is 1 if a flag of the event trace is set, and 0 otherwise.
 func (p *pmcd) addSwitch(name string, item int, flag eventtrace.Flags, text, help string) {
 	t := p.Trace
 	register(p, control(name, item, text, help, func() int32 {
@@ -135,8 +135,7 @@ func (p *pmcd) addTraceBufs() {
 	})})
 }
 
-// addAction registers a metric that is always 0 and does something when it is
-// stored into.
+// addAction registers a metric that is always 0. A store calls do.
 func (p *pmcd) addAction(name string, item int, text, help string, do func()) {
 	register(p, control(name, item, text, help, func() int32 { return 0 }))
 	p.storable(0, item, setter{set: func(*pmda.Request, pdu.ValueSet) error {

@@ -1,7 +1,6 @@
-// Package pmcdagent is the agent that a collector has for itself: domain 2, the
-// metrics pmcd.*. Their names, numbers, types and semantics are those of PCP
-// 6.0.3.
+// Package pmcdagent is the agent of domain 2, with the metrics pmcd.* about the collector itself.
+// Their names, numbers, types and semantics are those of PCP 6.0.3.
 //
-// New makes an ordinary pmda.Agent. What it shows and controls it knows through
-// the interface Collector, which package collector implements.
+// New returns an ordinary pmda.Agent. It shows and controls the collector through the interface
+// Collector, which package collector implements.
 package pmcdagent

@@ -14,18 +14,18 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// pcpVersion is the version of PCP whose protocol, metrics and texts the
-// collector has. Tools show it and compare it with theirs.
+// pcpVersion is the version of PCP whose protocol, metrics and texts the collector has. Tools show
+// it and compare it with their own.
 const pcpVersion = build.PCP
 
-// identity registers a metric that says what the collector is.
+// identity registers a text that describes the collector.
 func (p *pmcd) identity(name string, item int, sem pdu.Sem, text, help string, value func() string) {
 	register(p, pmda.Metric[string]{
 		Name: name, ID: pmda.Item(0, item), Sem: sem, Text: text, Help: help, Value: always(value),
 	})
 }
 
-// addIdentity registers pmcd.timezone and what comes after it.
+// addIdentity registers pmcd.timezone and the metrics after it.
 func (p *pmcd) addIdentity() {
 	p.identity("pmcd.timezone", 5, pdu.SemDiscrete, "Time zone of the collector",
 		"The collector's local time zone, as $TZ has it.",
@@ -60,7 +60,7 @@ that wants the metrics of a container its name as a host, if pmdaroot knows it.`
 	})
 }
 
-// abi is the architecture in the words of PCP, which are those of uname(1).
+// abi returns the architecture as uname(1) and PCP call it.
 func abi() string {
 	switch runtime.GOARCH {
 	case "amd64":
@@ -71,7 +71,7 @@ func abi() string {
 	return runtime.GOARCH
 }
 
-// buildVersion is the version of this module in the program.
+// buildVersion returns the version of this module in the program.
 func buildVersion() string { return cmp.Or(build.Version(), "devel") }
 
 // addFeatures registers pmcd.feature.
@@ -107,8 +107,7 @@ func (p *pmcd) addFeatures() {
 func yes() bool { return true }
 func no() bool  { return false }
 
-// containers reports whether an agent gets to know the container of a client, whose
-// metrics that client wants.
+// containers reports whether an agent uses the containers of clients.
 func (p *pmcd) containers() bool {
 	return slices.ContainsFunc(p.Collector.Agents(), func(a Agent) bool { return a.Containers })
 }

@@ -16,8 +16,8 @@ const (
 	latencyBuckets = 32*latencySteps + 1
 )
 
-// Latencies is a histogram of how long the calls of an agent, or the waits of replies, have
-// taken. The zero value is empty. It is safe for concurrent use.
+// Latencies is a histogram of durations: those of the calls of an agent, or of the waits of
+// replies. The zero value is empty. It is safe for concurrent use.
 type Latencies struct {
 	total   atomic.Int64 // nanoseconds
 	max     atomic.Int64
@@ -69,7 +69,7 @@ func (l *Latencies) Total() time.Duration { return time.Duration(l.total.Load())
 func (l *Latencies) Max() time.Duration { return time.Duration(l.max.Load()) }
 
 // Quantile returns the time that the given part of the durations, such as 0.99, does not exceed.
-// The result may be up to a quarter too high, but does not exceed Max. It is 0 if l is empty.
+// The result may be up to a quarter too high, but is at most Max. It is 0 if l is empty.
 func (l *Latencies) Quantile(part float64) time.Duration {
 	var counts [latencyBuckets]uint64
 	var n uint64
@@ -91,7 +91,7 @@ func (l *Latencies) Quantile(part float64) time.Duration {
 // room for items that PCP may add.
 const latencyItem = 100
 
-// latencyHelp is the end of their help texts.
+// latencyHelp is the end of the help texts of pmcd.agent.latency.
 const latencyHelp = `A call is what a request of a client takes of an agent, and its time is
 that until the answer. It includes the wait for other calls of an agent in
 another process.`
@@ -138,13 +138,13 @@ was told; and those that have not for some seconds when memory was short.`,
 	})
 }
 
-// latencyTexts are the names of metrics of latencies, in full, and the words of their help texts.
+// latencyTexts has the full names of metrics of latencies, and words of their help texts.
 type latencyTexts struct {
 	names                                    [6]string
 	count, total, mean, max, part, all, help string
 }
 
-// each calls add for each of the metrics, with a number from 0 on.
+// each calls add for each of the metrics, numbered from 0.
 func (t latencyTexts) each(add func(item int, m pmda.Metric[uint64], value func(*Latencies) uint64)) {
 	metric := func(item int, sem pdu.Sem, units pdu.Units, text, help string, value func(*Latencies) uint64) {
 		add(item, pmda.Metric[uint64]{Name: t.names[item], Sem: sem, Units: units, Text: text, Help: help + t.help}, value)

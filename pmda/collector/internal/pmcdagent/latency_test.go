@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Each time is less than the bound of its bucket, and at least that of the one before.
+// TestLatencyBuckets checks that each time is less than the bound of its bucket, and at least that
+// of the previous bucket.
 func TestLatencyBuckets(t *testing.T) {
 	for d := time.Duration(0); d < time.Hour; d += d/7 + 1 {
 		i := latencyBucket(d)
@@ -23,7 +24,7 @@ func TestLatencyBuckets(t *testing.T) {
 	}
 }
 
-// Quantiles are at least what they are, and up to a quarter more.
+// TestLatencies checks that quantiles are not too low, and at most a quarter too high.
 func TestLatencies(t *testing.T) {
 	var l Latencies
 	if l.Count() != 0 || l.Max() != 0 || l.Total() != 0 || l.Quantile(0.5) != 0 {

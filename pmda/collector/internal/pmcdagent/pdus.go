@@ -7,13 +7,12 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// pduMetrics are the counters of PDUs received and sent, by item. The kinds that
-// were there before the totals have their place in the sequence of kinds as item,
-// later ones the place after.
+// pduMetrics has the counters of PDUs received and sent, by item. A kind that is older than the
+// totals has its position among the kinds as item, a later kind the position after it.
 var pduMetrics = []struct {
 	in, out string
 	item    int
-	kind    pdu.Kind // 0 for all of them
+	kind    pdu.Kind // 0 for the totals
 	help    string
 }{
 	{"pmcd.pdu_in.error", "pmcd.pdu_out.error", 0, pdu.KindError,
@@ -75,8 +74,7 @@ func (p *pmcd) addPDUs() {
 	}
 }
 
-// addPDUCounter registers the counter of a kind, or of all kinds, in the direction
-// that pick gives.
+// addPDUCounter registers the counter of a kind, or of all kinds. pick selects the direction.
 func (p *pmcd) addPDUCounter(name string, id pmda.ItemID, kind pdu.Kind, done, help string, pick func(in, out uint64) uint64) {
 	m := pmda.Metric[uint32]{Name: name, ID: id, Sem: pdu.SemCounter, Units: pdu.UnitCount}
 	if kind == 0 {

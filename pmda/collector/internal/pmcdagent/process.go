@@ -22,15 +22,15 @@ what it has given back.`,
 	})
 }
 
-// dataSize is in KByte.
+// dataSize returns the size in KByte.
 func dataSize() uint32 {
 	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(s)
 	return uint32((s[0].Value.Uint64() - s[1].Value.Uint64()) / 1024)
 }
 
-// addBuffers registers pmcd.buf. The values are always 0, because this implementation has no
-// buffers of fixed sizes, which the metrics count.
+// addBuffers registers pmcd.buf. The values are always 0, because the metrics count buffers of
+// fixed sizes, which this implementation does not have.
 func (p *pmcd) addBuffers() {
 	for item, m := range []struct{ name, text string }{
 		{"pmcd.buf.alloc", "Buffers of fixed sizes that were allocated"},

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// cpuTime is the user and system time of this process.
+// cpuTime returns the user and system time of this process.
 func cpuTime() (time.Duration, error) {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -17,7 +17,7 @@ func cpuTime() (time.Duration, error) {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), nil
 }
 
-// processExists reports whether there is a process.
+// processExists reports whether a process exists.
 func processExists(pid int) bool {
 	err := syscall.Kill(pid, 0)
 	return err == nil || errors.Is(err, syscall.EPERM)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// cpuTime is the user and system time of this process.
+// cpuTime returns the user and system time of this process.
 func cpuTime() (time.Duration, error) {
 	self, err := syscall.GetCurrentProcess()
 	if err != nil {
@@ -20,7 +20,7 @@ func cpuTime() (time.Duration, error) {
 	return 100 * time.Duration(ticks(kernel)+ticks(user)), nil
 }
 
-// processExists reports whether there is a process.
+// processExists reports whether a process exists.
 func processExists(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {

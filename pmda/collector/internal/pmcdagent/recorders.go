@@ -17,14 +17,14 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// Loggers and inference engines leave files about themselves in directories
-// below TmpDir, each with its process identifier as name.
+// Loggers and inference engines have files in these directories below TmpDir, named after their
+// process identifiers.
 const (
 	loggersDir = "pmlogger"
 	enginesDir = "pmie"
 )
 
-// primaryName is the instance, number 0, of the one that the system runs.
+// primaryName is the name of instance 0, the primary logger or engine.
 const primaryName = "primary"
 
 // recorders holds the contents of the files at the last refresh.
@@ -50,8 +50,8 @@ type engine struct {
 // note, and is much shorter.
 const maxLoggerFile = 16 << 10
 
-// readLogger decodes the file of a pmlogger: a line each for its port, the host
-// that it logs, the archive and, if it has one, the note.
+// readLogger decodes the file of a pmlogger: a line each for its port, the host that it logs, the
+// archive and, if any, the note.
 func readLogger(b []byte) (l logger, ok bool) {
 	lines := strings.Split(string(b), "\n")
 	port, err := strconv.ParseUint(lines[0], 10, 32)
@@ -72,7 +72,7 @@ func readLogger(b []byte) (l logger, ok bool) {
 //	0     4097 bytes  rules file, NUL-terminated
 //	4097  4097 bytes  log file
 //	8194    65 bytes  default host
-//	8260  float32     evaluations per second that are planned
+//	8260  float32     planned evaluations per second
 //	8264  uint32      rules, then actions, evaluations that were true, false and
 //	                  unknown, and evaluations in all
 //	8288  uint32      version of the record, 1
@@ -149,8 +149,8 @@ func pidFile(name string) int {
 	return pid
 }
 
-// primaryLogger returns the process ID of the primary pmlogger, which a link to its file tells.
-// It returns 0 without that link.
+// primaryLogger returns the process ID of the primary pmlogger from the link to its file, or 0
+// without that link.
 func (p *pmcd) primaryLogger() int {
 	to, err := os.Readlink(filepath.Join(p.TmpDir, loggersDir, primaryName))
 	if err != nil {
@@ -206,8 +206,8 @@ func setRunning[T any](d *pmda.InDom, found map[pdu.InstID]T, primary int) error
 	return err
 }
 
-// recorderMetric registers a metric of the loggers or of the engines. found holds the latest list
-// of them.
+// recorderMetric registers a metric of the loggers or of the engines. found points to their latest
+// list.
 func recorderMetric[R any, T pdu.Scalar](p *pmcd, found *map[pdu.InstID]R, value func(R) T, m pmda.Metric[T]) {
 	m.Value = func(_ context.Context, _ *pmda.Request, i pdu.Instance) (v T, err error) {
 		p.mu.Lock()

@@ -54,7 +54,7 @@ func TestReadLogger(t *testing.T) {
 	}{
 		{"4330\nvm\n/tmp/arch\na note\n", logger{4330, "vm", "/tmp/arch", "a note"}, true},
 		{"4330\nvm\n/tmp/arch\n", logger{4330, "vm", "/tmp/arch", ""}, true},
-		{"4330", logger{port: 4330}, true}, // it is being written
+		{"4330", logger{port: 4330}, true}, // partly written
 		{"", logger{}, false},
 		{"x\nvm\n", logger{}, false},
 		{"-1\nvm\n", logger{}, false},
@@ -93,9 +93,9 @@ func recorderDirs(t *testing.T) (tmp, run string, pid, gone int) {
 	write(loggers, fmt.Sprint(os.Getppid()), make([]byte, maxLoggerFile+1))
 	write(engines, fmt.Sprint(os.Getppid()), []byte("short"))
 	write(loggers, "notes", []byte("1\n"))
-	directory := 1 // a process that runs, but its file is a directory
+	directory := 1 // a running process whose file is a directory
 	if os.Getppid() == directory {
-		directory = 2 // the parent is the first process of a container
+		directory = 2 // process 1 is the parent, as in a container
 	}
 	if err := os.Mkdir(filepath.Join(loggers, fmt.Sprint(directory)), 0o755); err != nil {
 		t.Fatal(err)

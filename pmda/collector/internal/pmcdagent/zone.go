@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// zoneinfo is the name of the local time zone after a colon, or "". Package time
-// knows it if $TZ says it; else it is in the link that /etc/localtime is.
+// zoneinfo returns a colon and the name of the local time zone, or "". The name comes from package
+// time if $TZ is set, and otherwise from the target of the link /etc/localtime.
 func zoneinfo() string {
 	name := time.Local.String()
 	if name == "Local" {
