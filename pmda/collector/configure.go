@@ -29,9 +29,11 @@ func (s *Server) RestartAgents() []string {
 
 // Configure applies a new configuration, as pmcd does on SIGHUP. It replaces the access rules and
 // the limits as SetAccess and SetLimits do: a configuration without an access section allows
-// everything. An agent whose line has not changed runs on, except that it gets the name in the
-// line. An agent whose line has gone or changed ends. Configure starts new agents and those that
-// have died. Agents of Add stay. The error joins the errors of new agents that did not start.
+// everything.
+//
+// An agent whose line was removed or changed ends. If only the name has changed, it runs on under
+// the new name. Agents of Add stay. Configure starts new agents and those that have died. The error
+// joins the errors of new agents that did not start.
 func (s *Server) Configure(cfg *pmcdconf.Config) error {
 	s.init()
 	s.configuring.Lock()

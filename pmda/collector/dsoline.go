@@ -40,8 +40,7 @@ func daemonOfDSO(conf pmcdconf.Agent) string {
 }
 
 // programOfDSO returns the command that runs the program of daemonOfDSO, or nil if the program does
-// not exist. The agent's name is that of the log, because the program may also run for another
-// line.
+// not exist. The log is named after the line, because the program may also run for another line.
 func programOfDSO(conf pmcdconf.Agent) []string {
 	program := daemonOfDSO(conf)
 	if info, err := os.Stat(program); err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {

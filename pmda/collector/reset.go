@@ -12,9 +12,9 @@ type resetting struct {
 }
 
 // Reset does what pmcd does on SIGHUP. It counts the reset in pmcd.sighups, reads the label files
-// and calls OnReset. If OnReset is nil, it logs the clients and calls RestartAgents. A program
-// calls Reset on SIGHUP, and a store into pmcd.control.sighup does too. One Reset runs at a time. A
-// Reset while another one waits does nothing.
+// and calls OnReset. If OnReset is nil, it logs the clients and calls RestartAgents. A store into
+// pmcd.control.sighup also calls Reset. One Reset runs at a time; a call while another one waits
+// does nothing.
 func (s *Server) Reset() {
 	s.init()
 	if !s.resetting.waiting.Swap(true) {

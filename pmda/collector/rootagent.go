@@ -58,10 +58,11 @@ func (s *Server) rootAgentFor(a *agent) *rootAgent {
 
 // RunAsRoot has pmdaroot run a command with root's privileges, for a program that has given them
 // up. The Server must have connected to the pmdaroot at RootSocket before. Pmdaroot gets name as
-// the command's label. In and out are pipes to the command's standard input and from its standard
-// output; its standard error is pmdaroot's log. An argument must not be empty or contain blanks.
-// The caller closes the files and need not wait for the process. Errors: [pdu.ErrNotConn] without a
-// connection, others of pmdaroot.
+// the command's label. Arguments must not be empty or contain blanks. Errors: [pdu.ErrNotConn]
+// without a connection, others of pmdaroot.
+//
+// In and out are pipes to the command's standard input and from its standard output. Its standard
+// error is pmdaroot's log. The caller closes the files and need not wait for the process.
 func (s *Server) RunAsRoot(name string, argv ...string) (in, out *os.File, err error) {
 	s.init()
 	r := s.rootAgent.Load()

@@ -41,7 +41,7 @@ const (
 )
 
 // A Server is a collector: it hosts agents and serves clients, as pmcd(1) does. Its zero value is
-// ready to use. Exported fields may be changed until the first method call. The Server does not
+// ready to use. Exported fields may be changed until the first method call; the Server does not
 // change them. A Server is safe for concurrent use. Several Servers may run in one process.
 type Server struct {
 	// Logger logs connections that are refused or fail, changes of an agent's state, and failures
@@ -163,10 +163,10 @@ type Server struct {
 	// clients.
 	MaxReply int
 	// MaxMemory is the maximum number of bytes that the Server holds for all clients. The first 64
-	// KiB of each client do not count. No client may hold more than is left. When memory is short,
-	// the Server disconnects clients that have not read a reply for some seconds, the longest
-	// unread first. If that does not help, the request fails with pdu.ErrAgain. The process takes
-	// up to twice as much, because garbage is collected later. 0 means 384 MiB.
+	// KiB of each client do not count. A request that would exceed the limit fails with
+	// pdu.ErrAgain, unless disconnecting slow clients helps; see Memory in the package
+	// documentation. The process takes up to twice as much memory, because garbage is collected
+	// later. 0 means 384 MiB.
 	MaxMemory int
 
 	// Limits that only tests change: zero means the default.
@@ -326,8 +326,8 @@ func (s *Server) addHandler(h pmda.Handler, conf pmcdconf.Agent) error {
 
 // Remove removes the agent of a domain and tells clients so. Requests in progress continue in an
 // agent in this process. For an agent in another process, Remove closes the connection and waits
-// until the process ends. It returns an error if the process does not end, if the domain has no
-// agent, or if it is that of the Server's own agent.
+// until the process ends. It returns an error if the process does not end, or if the domain has no
+// agent or is that of the Server's own agent.
 func (s *Server) Remove(d pdu.Domain) error {
 	s.init()
 	a := s.agents.Load().get(d)
