@@ -35,7 +35,7 @@ type share struct{ tags, memory int }
 const (
 	clientShare = 8   // one client may take 1/8
 	hostShare   = 2   // the clients of one host may take 1/2
-	leastTags   = 256 // a share of up to that many tags is always allowed
+	leastTags   = 256 // the minimum of a share
 )
 
 // exceeds reports whether a share is more than 1/part of the limits.
