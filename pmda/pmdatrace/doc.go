@@ -61,7 +61,7 @@
 // new one. It connects again when it sends.
 //
 // The tags of one application take at most an eighth of MaxTags and MaxMemory, and those of one
-// host at most half. But 256 tags are always allowed.
+// host at most half. Each share is at least 256 tags.
 //
 // A connection that breaks the protocol is closed. A value whose tag is refused is dropped and
 // logged. If the application asked for an acknowledgement it gets an error: ENOSPC if there are too
