@@ -151,7 +151,8 @@ func TestLoginCaptures(t *testing.T) {
 	for name, say := range map[string][]string{
 		"A": {"> " + auth, "< " + offer,
 			"> 00000026 00007011 00000000 00000000 504c41494e00 726f6f7400 726f6f7400 736563726574" + desc, "< " + reply},
-		"A by CREDS_REQD": {"> 00000014 0000700c 00002d51 00000001 " + featureRequired + desc, "< " + reply}, // the user is known already
+		// The user is known already.
+		"A by CREDS_REQD": {"> 00000014 0000700c 00002d51 00000001 " + featureRequired + desc, "< " + reply},
 		"A by both, as libpcp where credentials are required": {"> 00000014 0000700c 00002d51 00000001 0102000c" + desc, "< " + reply},
 		"A in small letters, with another attribute": {"> " + auth, "< " + offer,
 			"> 00000026 00007011 00000000 00000063 706c61696e00 726f6f7400 726f6f7400 736563726574" + desc, "< " + reply},
@@ -192,7 +193,8 @@ func TestLoginCaptures(t *testing.T) {
 				if _, err := io.ReadFull(g.Net, got); err != nil || string(got) != string(b) {
 					t.Fatalf("line %d: got %x, %v, want %x", i, got, err, b)
 				}
-				if rest := int64(got[3]) - int64(len(got)); rest > 0 { // of a PDU with a random part
+				// Read the rest of a PDU with a random part.
+				if rest := int64(got[3]) - int64(len(got)); rest > 0 {
 					io.CopyN(io.Discard, g.Net, rest)
 				}
 			}
@@ -394,7 +396,8 @@ func TestCredsRequired(t *testing.T) {
 	if got := logIn(t, g, "SCRAM-SHA-256", "joe", "secret"); got != "" || g.Code(describe) != pdu.ErrPermission || g.Code(describe) != pdu.ErrPermission {
 		t.Errorf("a user without an account: %q", got)
 	}
-	if got := logIn(t, g, "SCRAM-SHA-256", "pcp", "secret"); got == pdu.ErrPermission.Error() { // the answer to describe
+	// This is the reply to describe.
+	if got := logIn(t, g, "SCRAM-SHA-256", "pcp", "secret"); got == pdu.ErrPermission.Error() {
 		g.Read()
 	}
 	g = dial()

@@ -71,7 +71,8 @@ func TestRemoteBesideOverdue(t *testing.T) {
 		})
 		const want = "{Descs:[{PMID:PM_ID_NULL Type:32 InDom:0.0 Sem:??? Units:}" +
 			" {PMID:101.0.1 Type:U32 InDom:PM_INDOM_NULL Sem:instant Units:}]}"
-		if got := third.Request(pdu.DescsReq{PMIDs: []pdu.PMID{pdu.MakePMID(100, 0, 1), pdu.MakePMID(101, 0, 1)}}); got != want { // waits for a slot, up to 1.5 s
+		// The call waits for a slot, up to 1.5 s.
+		if got := third.Request(pdu.DescsReq{PMIDs: []pdu.PMID{pdu.MakePMID(100, 0, 1), pdu.MakePMID(101, 0, 1)}}); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 		time.Sleep(time.Second)

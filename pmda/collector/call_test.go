@@ -148,7 +148,8 @@ func TestAbandonOnTime(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { late(first, time.Minute) })
 		time.Sleep(50 * time.Second)
-		wg.Go(func() { late(second, time.Minute) }) // waits 20 s, until the first call is abandoned and returns
+		// It waits 20 s, until the first call is abandoned and returns.
+		wg.Go(func() { late(second, time.Minute) })
 		wg.Wait()
 		time.Sleep(2 * time.Minute)
 		wg.Go(func() { late(first, 3*time.Second) })
@@ -578,7 +579,8 @@ func TestOthersAfterWait(t *testing.T) {
 				first.Send(pdu.DescReq{PMID: id(100)}) // is abandoned after 1 s
 				time.Sleep(500 * time.Millisecond)
 				time.AfterFunc(700*time.Millisecond, func() { second.Request(pdu.DescReq{PMID: id(101)}) })
-				if got := third.Request(test.ask); got != test.want { // waits for a slot, up to 1.5 s
+				// The call waits for a slot, up to 1.5 s.
+				if got := third.Request(test.ask); got != test.want {
 					t.Errorf("got  %s\nwant %s", got, test.want)
 				}
 				for _, a := range []*collectortest.Agent{fast, last} {
@@ -712,8 +714,8 @@ func TestCallDeadline(t *testing.T) {
 		}
 		const full, extra = time.Second, time.Second + collector.ExtraTime
 		for i, want := range [][]deadlines{
-			{{"a", full, full}, {"b", extra, extra}}, // an inline call, and a side call for what is left
-			{{"b", full, full}, {"a", full, full}},   // a side call and an inline one, since both are slow by now
+			{{"a", full, full}, {"b", extra, extra}}, // an inline call, then a side call
+			{{"b", full, full}, {"a", full, full}},   // a side call and an inline call: both are slow now
 			{{"a", full, full}},
 		} {
 			ids := []pdu.PMID{pmid(100, 1), pmid(101, 1)}[:min(len(want), 2)]

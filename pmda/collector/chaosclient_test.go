@@ -404,7 +404,8 @@ func (k *chaosClient) labels() bool {
 	insts := []pdu.InstID{pdu.NoInst}
 	if k.rng.IntN(2) == 0 {
 		req = pdu.LabelReq{Ident: uint32(pdu.MakeInDom(d, 0)), Class: pdu.LabelInstances}
-		insts = collectortest.ExpectedInsts(pdu.InDom(req.Ident), &k.profiles[0]) // of the first context, as in the reference
+		// As in the reference, the profile is that of the first context.
+		insts = collectortest.ExpectedInsts(pdu.InDom(req.Ident), &k.profiles[0])
 	}
 	body, code, ok := k.request(req, pdu.KindLabel, d)
 	if !ok || code != 0 {

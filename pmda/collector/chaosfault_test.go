@@ -27,9 +27,9 @@ type fault struct {
 type faultKind string
 
 const (
-	faultDelay    faultKind = "delay"           // one call of an agent in this process returns at to
+	faultDelay    faultKind = "delay"           // a call of a local agent returns at to
 	faultBusy     faultKind = "all calls taken" // of an agent in this process
-	faultStall    faultKind = "stall"           // an agent in another process replies to nothing until to
+	faultStall    faultKind = "stall"           // a remote agent does not reply until to
 	faultNotReady faultKind = "not ready"       // until to
 	faultError    faultKind = "error reply"
 	faultReply    faultKind = "wrong reply"

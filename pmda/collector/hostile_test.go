@@ -142,7 +142,7 @@ func TestHostileCounts(t *testing.T) {
 			add("values", pdu.KindResult, 0, 0, 1, id, n, 0, -1, 7)
 		}
 		add("credentials", pdu.KindCreds, n, 0x01020000)
-		add("block", pdu.KindResult, 0, 0, 1, id, 1, 1, -1, n+100, 0x03<<24|12, 0, 7) // a word index
+		add("block", pdu.KindResult, 0, 0, 1, id, 1, 1, -1, n+100, 0x03<<24|12, 0, 7) // word index
 	}
 	m["block length"] = raw(pdu.KindResult, 0, 0, 1, id, 1, 1, -1, 11, 0x03<<24|0xffffff, 0, 7)
 	m["block of nothing"] = raw(pdu.KindResult, 0, 0, 1, id, 1, 1, -1, 11, 0x03<<24, 0, 7)

@@ -59,7 +59,8 @@ func TestLogLimit(t *testing.T) {
 		for range times {
 			n++
 			bad := collectortest.Connect(t, s)
-			bad.SendBytes([]byte{0, 0, 0, byte(n%11 + 1), 0, 0, 0, 0, 0, 0, 0, 0}) // less than a header's length
+			// The length is less than that of a header.
+			bad.SendBytes([]byte{0, 0, 0, byte(n%11 + 1), 0, 0, 0, 0, 0, 0, 0, 0})
 			bad.ReceiveAll()
 			s.EndPanicPause(10)
 			idle.Code(pdu.DescReq{PMID: pdu.MakePMID(10, 0, 1)})

@@ -77,7 +77,8 @@ func TestPMCDInterop(t *testing.T) {
 		sameOutput(t, pmcd.Host(), host, edit, tool, args...)
 	}
 	latencies := regexp.MustCompile(`(?m)^\n?pmcd\.(agent|client)\.latency\..*\n(    .*\n)*`)
-	withoutOurs := func(s string) string { return latencies.ReplaceAllString(s, "") } // C pmcd has none
+	// C pmcd has no latencies.
+	withoutOurs := func(s string) string { return latencies.ReplaceAllString(s, "") }
 	compare(withoutOurs, "pminfo", "-dm", "pmcd")
 	compare(nil, "pminfo", "-f", "pmcd.agent.type", "pmcd.agent.status", "pmcd.agent.fenced", "pmcd.agent.name", "pmcd.control", "pmcd.feature.ipv6", "pmcd.feature.unix_domain_sockets",
 		"pmcd.timezone", "pmcd.zoneinfo", "pmcd.hostname", "pmcd.version", "pmcd.services", "pmcd.labels",
@@ -90,7 +91,8 @@ func TestPMCDInterop(t *testing.T) {
 		"pmcd.buf", "pmcd.pdu_in", "pmcd.pdu_out", "pmcd.feature", "pmcd.cputime", "pmcd.datasize", "pmcd.openfds", "pmcd.pid", "pmcd.build")
 	numbers := regexp.MustCompile(`(\?|")\d+"?`)
 	lines := regexp.MustCompile(`(?m)^pmcd\.client\.latency\..*\n`)
-	one := func(s string) string { return lines.ReplaceAllString(numbers.ReplaceAllString(s, "N"), "") } // the numbers of the clients differ
+	// The numbers of the clients differ.
+	one := func(s string) string { return lines.ReplaceAllString(numbers.ReplaceAllString(s, "N"), "") }
 	compare(one, "pmprobe", "-I", "pmcd.client")
 	compare(one, "pmprobe", "-i", "pmcd.client")
 	compare(nil, "pmprobe", "-I", "pmcd.control", "pmcd.buf", "pmcd.agent.type", "pmcd.agent.status", "pmcd.agent.fenced", "pmcd.agent.name", "pmcd.pmie", "pmcd.cputime")
@@ -110,7 +112,8 @@ func TestPMCDStoreInterop(t *testing.T) {
 	}
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd"}, Args: []string{"-t", "5"}})
 	_, host := serveForTools(t, &collector.Server{})
-	clients := regexp.MustCompile(`pmcd.client.(\w+) inst \[\d+ or "\d+"\]`) // the C collector has had one more client
+	// The C collector has had one more client.
+	clients := regexp.MustCompile(`pmcd.client.(\w+) inst \[\d+ or "\d+"\]`)
 	edit := func(s string) string { return clients.ReplaceAllString(s, "pmcd.client.$1 inst [N]") }
 	for _, args := range [][]string{
 		{"pmcd.control.debug", "0"}, {"pmcd.control.debug", "abc"}, {"pmcd.control.debug", "3000000000"},

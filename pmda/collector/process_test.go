@@ -116,7 +116,8 @@ func TestAgentNotStarted(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			test.conf.Name, test.conf.Domain = "program", programDomain
-			pcptest.Retry(t, func() string { return notStarted(t, test.conf, test.want) }) // a process may be slow to end
+			// A process may be slow to end.
+			pcptest.Retry(t, func() string { return notStarted(t, test.conf, test.want) })
 		})
 	}
 }
