@@ -31,7 +31,8 @@ var accessSections = []string{
 	`disallow ":*" : all; disallow 10.* : all;`,
 	"allow * : all except store;",
 	"disallow * : all except fetch;",
-	`allow "unix:" : maximum 1 connections;`, // pmcd counts a loopback client for each address of its host's name
+	// pmcd counts a loopback client for each address of its host's name.
+	`allow "unix:" : maximum 1 connections;`,
 	"allow .* : maximum 1 connections; allow 127.0.0.1 : fetch;",
 	"allow user root : all;",
 	"allow user * : all; disallow user root : store;",
