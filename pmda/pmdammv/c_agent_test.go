@@ -304,7 +304,8 @@ func TestDamagedFiles(t *testing.T) {
 			t.Errorf("nothing has %q:\n%s", want, out)
 		}
 	}
-	same(t, all, "-tT", "mmv.good", "mmv.texts", "mmv.type42", "mmv.badname", "mmv.cutstrings") // the others lack values
+	// The others lack values.
+	same(t, all, "-tT", "mmv.good", "mmv.texts", "mmv.type42", "mmv.badname", "mmv.cutstrings")
 }
 
 // TestStoreToControl stores to the agent's own metrics, and to others.
