@@ -14,7 +14,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/webapi"
 )
 
-// A derived metric whose pattern stands for a large program is refused at little cost.
+// A derived metric with a pattern that compiles to a large program is refused cheaply.
 func TestDerivedLargePattern(t *testing.T) {
 	s := newGateway(t)
 	id := s.open(t, "polltimeout=60")
@@ -33,7 +33,7 @@ func TestDerivedLargePattern(t *testing.T) {
 	}
 }
 
-// The derived metrics of a client have a limit of memory. Contexts that end give it back.
+// The memory of a client's derived metrics is limited. Contexts that end free their share.
 func TestDerivedMemory(t *testing.T) {
 	s := newGateway(t)
 	pattern := "matchinst(/(a?){1000}/,t.colour)" // half a megabyte
@@ -63,7 +63,7 @@ func TestDerivedMemory(t *testing.T) {
 	}
 }
 
-// A derived metric that takes long ends at the time limit of the request.
+// A derived metric that takes too long ends at the time limit of the request.
 func TestSlowDerived(t *testing.T) {
 	src := newSource()
 	names := make([]string, 3000)

@@ -24,16 +24,13 @@ const (
 )
 
 // BenchmarkInteropFetch fetches ten metrics over eight connections, from pmproxy and from
-// examples/pmproxy in turns, with new contexts in each: one for all connections, or one for each.
-// Both are processes beside the same collector, so that the time of their CPUs is known, without
-// that of the clients and of the collector. The metrics are requests in a second and microseconds
-// of CPU a request, and how many times better this program is in each; and what the collector and
-// its agent spend meanwhile. The rate depends on how many CPUs the clients leave to the servers.
-// pmproxy sometimes dies of requests that come at the same time: then it is started again, and its
-// turn repeated.
+// examples/pmproxy in turns. Each turn uses new contexts: one for all connections, or one for each.
+// Both servers are processes beside the same collector. The benchmark reports requests per second,
+// microseconds of CPU per request of the server and of the collector with its agents, and the
+// ratios. The rate depends on how many CPUs the clients leave to the servers. pmproxy sometimes
+// crashes on concurrent requests. It is then started again, and its turn repeated.
 //
-// The system counts CPU time in hundredths of a second, so that the benchmark needs a -benchtime of
-// 10x or more.
+// CPU time has a resolution of 10 ms, so use a -benchtime of 10x or more.
 func BenchmarkInteropFetch(b *testing.B) {
 	for _, contexts := range []int{1, benchConnections} {
 		b.Run(fmt.Sprintf("contexts=%d", contexts), func(b *testing.B) { benchmarkFetch(b, contexts) })
@@ -53,7 +50,7 @@ func benchmarkFetch(b *testing.B, contexts int) {
 	}
 	for _, m := range both {
 		m.run(b)
-		m.turn(b, pmcd, contexts) // which looks up names and starts threads
+		m.turn(b, pmcd, contexts) // warm up: look up names and start threads
 		m.wall, m.cpu, m.collector, m.requests = 0, 0, 0, 0
 	}
 	b.ResetTimer()
@@ -78,7 +75,7 @@ func benchmarkFetch(b *testing.B, contexts int) {
 	b.ReportMetric(float64(c.deaths), "deaths")
 }
 
-// A measured is a server, and what its turns have taken.
+// A measured is a server with the measurements of its turns.
 type measured struct {
 	start   func() pcptest.Daemon
 	server  server
@@ -86,12 +83,12 @@ type measured struct {
 	deaths  int
 
 	requests             int
-	wall, cpu, collector time.Duration // collector is the CPU of PCP's pmcd and its agents meanwhile
+	wall, cpu, collector time.Duration // collector is the CPU time of PCP's pmcd and its agents
 }
 
 func (m *measured) rate() float64 { return float64(m.requests) / m.wall.Seconds() }
 
-// cost is a time by request, in microseconds.
+// cost returns a time per request, in microseconds.
 func (m *measured) cost(d time.Duration) float64 { return d.Seconds() * 1e6 / float64(m.requests) }
 
 // run starts the server.
@@ -133,7 +130,7 @@ func (m *measured) turn(b *testing.B, pmcd *pcptest.PMCD, contexts int) {
 	}
 }
 
-// clients connects to the server, with so many new contexts.
+// clients connects to the server, with the given number of new contexts.
 func (m *measured) clients(contexts int) (all []*rawClient, err error) {
 	var ids []string
 	for range contexts {
@@ -174,7 +171,7 @@ func fetchAll(clients []*rawClient, n int) (time.Duration, error) {
 	return time.Since(start), errors.Join(errs...)
 }
 
-// A rawClient is a connection that makes one request again and again, at little cost.
+// A rawClient repeats one request on a connection, at little cost.
 type rawClient struct {
 	conn    net.Conn
 	in      *bufio.Reader

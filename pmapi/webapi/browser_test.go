@@ -24,17 +24,17 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// A browser is a Chromium without a window, driven over its DevTools protocol.
+// A browser is a headless Chromium, driven over its DevTools protocol.
 type browser struct {
 	conn *webSocket
 
 	mu      sync.Mutex
 	last    int
 	waiting map[int]chan message
-	faults  []string // what the console and the log of the browser say of errors
+	faults  []string // errors in the console and the log of the browser
 }
 
-// A message is one of the DevTools protocol.
+// A message is a message of the DevTools protocol.
 type message struct {
 	ID        int                       `json:"id,omitempty"`
 	Method    string                    `json:"method,omitempty"`
@@ -50,11 +50,10 @@ type tab struct {
 	session string
 }
 
-// browserLife is how long a browser lives at most, so that one that hangs fails its test and not
-// all.
+// browserLife limits the life of a browser, so that one that hangs fails only its test.
 const browserLife = 3 * time.Minute
 
-// startBrowser starts Chromium. It skips the test if no Chromium works here.
+// startBrowser starts Chromium. It skips the test without a working Chromium.
 func startBrowser(t *testing.T) *browser {
 	t.Helper()
 	path := pcptest.Optional(t, "chromium")
@@ -82,7 +81,7 @@ func startBrowser(t *testing.T) *browser {
 				addr <- a
 			}
 		}
-		addr <- "" // of one that has ended
+		addr <- "" // the browser has ended
 	}()
 	a := <-addr
 	b := &browser{waiting: map[int]chan message{}}
@@ -111,7 +110,7 @@ func startBrowser(t *testing.T) *browser {
 	return b
 }
 
-// receive hands out the messages of the browser.
+// receive dispatches the messages of the browser.
 func (b *browser) receive() {
 	for {
 		text, err := b.conn.read()
@@ -142,7 +141,7 @@ func (b *browser) receive() {
 	}
 }
 
-// takeFaults are the faults since the last call, but those with a text that is expected.
+// takeFaults returns the faults since the last call, without those that contain the expected text.
 func (b *browser) takeFaults(expected string) (faults []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -155,7 +154,7 @@ func (b *browser) takeFaults(expected string) (faults []string) {
 	return faults
 }
 
-// call calls a method of the protocol.
+// call calls a method of the DevTools protocol.
 func (b *browser) call(session, method string, params any) (json.RawMessage, error) {
 	raw, err := json.Marshal(params)
 	if err != nil || params == nil {
@@ -186,7 +185,7 @@ func (b *browser) call(session, method string, params any) (json.RawMessage, err
 	return r.Result, nil
 }
 
-// open opens a tab of a width.
+// open opens a tab of a given size.
 func (b *browser) open(t *testing.T, address string, width, height int) *tab {
 	t.Helper()
 	var target struct{ TargetID, SessionID string }
@@ -209,7 +208,7 @@ func (b *browser) open(t *testing.T, address string, width, height int) *tab {
 	return &tab{b, s}
 }
 
-// front makes it the tab that is seen: others do not draw.
+// front brings the tab to the front, because hidden tabs do not draw.
 func (p *tab) front(t *testing.T) {
 	t.Helper()
 	if _, err := p.call(p.session, "Page.bringToFront", nil); err != nil {
@@ -227,7 +226,7 @@ func (p *tab) eval(t *testing.T, expression string) any {
 	return v
 }
 
-// try evaluates an expression, which may fail.
+// try evaluates an expression and returns its exception, if any.
 func (p *tab) try(t *testing.T, expression string) (v any, exception string) {
 	t.Helper()
 	raw, err := p.call(p.session, "Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true})
@@ -246,7 +245,7 @@ func (p *tab) try(t *testing.T, expression string) (v any, exception string) {
 func (p *tab) wait(t *testing.T, expression string) {
 	t.Helper()
 	for end := time.Now().Add(browserTime); ; time.Sleep(20 * time.Millisecond) {
-		v, exception := p.try(t, expression) // which may look at what is not there yet
+		v, exception := p.try(t, expression) // it may use elements that do not exist yet
 		if v == true {
 			return
 		}
@@ -257,7 +256,7 @@ func (p *tab) wait(t *testing.T, expression string) {
 	}
 }
 
-// keys types keys, as "/" and "Enter", or else texts.
+// keys presses named keys, such as "/" and "Enter", and types other texts.
 func (p *tab) keys(t *testing.T, keys ...string) {
 	t.Helper()
 	codes := map[string]int{"Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowRight": 39, "ArrowDown": 40, "End": 35, "Tab": 9, " ": 32}
@@ -280,7 +279,7 @@ func (p *tab) keys(t *testing.T, keys ...string) {
 	}
 }
 
-// picture writes what the tab shows into a file below a directory, if there is one.
+// picture writes a screenshot of the tab below dir, unless dir is empty.
 func (p *tab) picture(t *testing.T, dir, name string) {
 	t.Helper()
 	if dir == "" {
@@ -297,7 +296,7 @@ func (p *tab) picture(t *testing.T, dir, name string) {
 	}
 }
 
-// A webSocket is the client's end of a WebSocket (RFC 6455), of texts alone.
+// A webSocket is the client's end of a WebSocket (RFC 6455) with text messages.
 type webSocket struct {
 	net.Conn
 	in *bufio.Reader
@@ -328,7 +327,7 @@ func dialWebSocket(address string) (*webSocket, error) {
 	return w, nil
 }
 
-// write sends a text, masked as a client has to.
+// write sends a text, masked as RFC 6455 requires of clients.
 func (w *webSocket) write(text []byte) error {
 	b := []byte{0x81, 0x80 | 127}
 	b = binary.BigEndian.AppendUint64(b, uint64(len(text)))
@@ -337,7 +336,7 @@ func (w *webSocket) write(text []byte) error {
 	return err
 }
 
-// read receives a text; the browser sends each in one frame or in several.
+// read receives a text of one or more frames.
 func (w *webSocket) read() (text []byte, err error) {
 	for {
 		var head [2]byte
@@ -362,7 +361,7 @@ func (w *webSocket) read() (text []byte, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if head[0]&0x0f > 2 { // a ping, or the end
+		if head[0]&0x0f > 2 { // a ping or close
 			continue
 		}
 		if text = append(text, part...); head[0]&0x80 != 0 {
@@ -371,5 +370,5 @@ func (w *webSocket) read() (text []byte, err error) {
 	}
 }
 
-// browserTime is how long a step in the browser may take.
+// browserTime limits a step in the browser.
 const browserTime = 30 * time.Second

@@ -9,8 +9,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/webapi"
 )
 
-// TestChangingSource fetches from a source that changes by the REST API. A reply has the values of
-// the metric that has the name, which its metadata describes.
+// TestChangingSource fetches from a source that changes. Each reply has values of the metric that
+// currently has the name, and matches its metadata.
 func TestChangingSource(t *testing.T) {
 	src := changing.New()
 	s := serve(t, &webapi.Gateway{Local: sourceOf(src.Context)})

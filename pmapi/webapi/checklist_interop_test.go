@@ -15,8 +15,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/webapi"
 )
 
-// A row is a request of the checklist, with what both servers reply, or what ours replies in place
-// of what PCP's does.
+// A row is a request of the checklist with the expected replies of both servers.
 type row struct {
 	name   string
 	method string
@@ -25,12 +24,12 @@ type row struct {
 	header []string
 	status int
 	want   string // a regular expression
-	ours   string // if not empty, the one of our gateway
-	ourErr int    // if not 0, the status of our gateway
-	skip   string // "pmproxy" or "ours"
+	ours   string // for our gateway, if not empty
+	ourErr int    // the status of our gateway, if not 0
+	skip   string // the server to skip: "pmproxy" or "ours"
 }
 
-// jsonError is a reply that says what is wrong, of a context or of none.
+// jsonError returns a pattern for an error reply. Of is ofC, or empty without a context.
 func jsonError(of, message string) string {
 	return `^\{` + of + `"message":"` + message + `","success":false\}\r\n$`
 }
@@ -146,15 +145,15 @@ var rows = []row{
 func newServers(t *testing.T) []server {
 	t.Helper()
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}})
-	// Where no host is named, neither asks the pmcd that may run on this machine.
+	// Without a hostspec, neither may connect to a pmcd of this machine.
 	nowhere := &pmapi.Dialer{Ports: []int{1}, Socket: filepath.Join(t.TempDir(), "none")}
 	c, ours := startPMProxy(t), serve(t, &webapi.Gateway{Allow: []string{"localhost:*"}, Dialer: nowhere, Origins: []string{"http://x"}, AllowStore: true})
 	c.host, ours.host = pmcd.Host(), pmcd.Host()
 	return []server{c, ours}
 }
 
-// TestInteropChecklist makes the requests of the checklist to pmproxy and to a Gateway, one after
-// the other: later ones use the state that earlier ones have left in the context.
+// TestInteropChecklist makes the requests of the checklist to pmproxy and to a Gateway, in order,
+// because some depend on state that earlier ones left in the context.
 func TestInteropChecklist(t *testing.T) {
 	for _, s := range newServers(t) {
 		fill := s.filler(t)
@@ -167,7 +166,7 @@ func TestInteropChecklist(t *testing.T) {
 	}
 }
 
-// filler opens a context, and replaces what stands for it and for the collector in rows.
+// filler opens a context, and returns a Replacer for the placeholders of rows.
 func (s server) filler(t *testing.T) *strings.Replacer {
 	t.Helper()
 	context := s.open(t, s.hostspec()+"&polltimeout=300")
@@ -228,7 +227,7 @@ func checkOptions(t *testing.T, s server, r row, got reply) {
 	if s.isOur {
 		methods = strings.Replace(methods, "TRACE, ", "", 1)
 	}
-	if s.isOur && !derive { // a request without an origin
+	if s.isOur && !derive { // the request has no origin
 		if got.header.Get("Allow") != methods {
 			t.Errorf("%s: %v", r.name, got.header)
 		}
@@ -243,8 +242,8 @@ func checkOptions(t *testing.T, s server, r row, got reply) {
 // third is a second name of a metric, and pmproxy has the first name in its series.
 var differ = []string{"event.flags", "event.missed", "sample.secret.foo.bar.max.redirect"}
 
-// TestInteropMetadata compares what both say of every metric, identities, labels, units and texts
-// included.
+// TestInteropMetadata compares what both reply about every metric, including identities, labels,
+// units and texts.
 func TestInteropMetadata(t *testing.T) {
 	var replies [2]map[string]map[string]any
 	for i, s := range newServers(t) {

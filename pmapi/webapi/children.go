@@ -32,7 +32,7 @@ func (q *query) children() error {
 	return q.checkSize()
 }
 
-// badPrefix is the error of a request about a name: prefix has what failed.
+// badPrefix returns the error of a request about a name, with prefix before the cause.
 func badPrefix(prefix string, err error) error {
 	if isFatal(err) {
 		return err

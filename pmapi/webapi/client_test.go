@@ -16,15 +16,15 @@ import (
 	"github.com/pcp-go/pcp/pmapi/webapi"
 )
 
-// A server is a gateway that is tested: ours, or pmproxy.
+// A server is a gateway under test: ours, or pmproxy.
 type server struct {
 	url   string
 	addr  string
-	host  string // spec of the collector
+	host  string // host specification of the collector
 	isOur bool
 }
 
-// A reply is what a server has replied.
+// A reply is the reply to a request.
 type reply struct {
 	status int
 	header http.Header
@@ -89,10 +89,10 @@ func (s server) open(t testing.TB, query string) string {
 	return strconv.FormatUint(uint64(c.Context), 10)
 }
 
-// hostspec is the parameter that names the collector.
+// hostspec returns the parameter that names the collector.
 func (s server) hostspec() string { return "hostspec=" + url.QueryEscape("pcp://"+s.host) }
 
-// sourceOf opens contexts.
+// sourceOf returns open as a function for Sources.
 func sourceOf(open func() *pmapi.Context) func(context.Context) (*pmapi.Context, error) {
 	return func(context.Context) (*pmapi.Context, error) { return open(), nil }
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/webapi"
 )
 
-// Metrics whose names collide are named in the log once for each source, whose attributes are not
-// there.
+// The log names metrics whose names collide once for each source. It omits the attributes of the
+// source.
 func TestCollisionLog(t *testing.T) {
 	src := &pmapitest.Source{}
 	for _, name := range []string{"a.b", "a_b"} {

@@ -15,7 +15,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// The log has why a context cannot be opened, with the reason of TLS.
+// The log says why a context cannot be opened, including the reason of TLS.
 func TestConnectLog(t *testing.T) {
 	cert := tlstest.NewCA(t, "ca").Issue(t, "web1", tlstest.Leaf{})
 	srv := &collector.Server{Logger: slog.New(slog.DiscardHandler), TLS: &tls.Config{Certificates: []tls.Certificate{cert.TLS}}}

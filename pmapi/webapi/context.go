@@ -2,7 +2,7 @@ package webapi
 
 import "strconv"
 
-// context opens a context, or describes the one of the request.
+// context opens a context, or describes the request's context.
 func (q *query) context() error {
 	if err := q.open(); err != nil {
 		return err

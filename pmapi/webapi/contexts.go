@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// contexts holds the contexts that clients have opened.
+// contexts holds the open contexts of all clients.
 type contexts struct {
 	limits limits
 	stats  *stats
@@ -22,16 +22,16 @@ type contexts struct {
 	byID      map[uint32]*session
 	scraped   map[scrapeKey]*session
 	perClient map[netip.Addr]int
-	derived   int // bytes that derived metrics take
+	derived   int // memory of derived metrics, in bytes
 	derivedOf map[netip.Addr]int
 	sweeper   *time.Timer // runs while there are contexts
 	closed    bool
-	reads     sync.WaitGroup // of pages
+	reads     sync.WaitGroup // goroutines of startRead
 }
 
 var errClosing = &failure{http.StatusServiceUnavailable, "the gateway is shutting down"}
 
-// startRead starts a goroutine that reads a page, unless the contexts are closed.
+// startRead starts a goroutine that reads a page. It returns false if the contexts are closed.
 func (t *contexts) startRead(read func()) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -41,7 +41,7 @@ func (t *contexts) startRead(read func()) bool {
 	return !t.closed
 }
 
-// reserve adds a session of a client, which counts from now on, without a context yet.
+// reserve gives s a number and counts it for its client. Its context is opened later.
 func (t *contexts) reserve(s *session) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -58,7 +58,7 @@ func (t *contexts) reserve(s *session) error {
 	s.turn, s.users = ctxwait.NewMutex(), 1
 	for s.id == 0 || t.byID[s.id] != nil {
 		var b [4]byte
-		_, _ = rand.Read(b[:]) // which never fails
+		_, _ = rand.Read(b[:]) // never fails
 		s.id = binary.BigEndian.Uint32(b[:]) &^ (1 << 31)
 	}
 	t.byID[s.id] = s
@@ -69,7 +69,7 @@ func (t *contexts) reserve(s *session) error {
 	return nil
 }
 
-// drop forgets a session. The caller has the lock.
+// drop removes a session and closes its context. The caller holds the lock.
 func (t *contexts) drop(s *session) {
 	if t.byID[s.id] != s {
 		return
@@ -87,7 +87,7 @@ func (t *contexts) drop(s *session) {
 	}
 }
 
-// addDerived counts the memory of a derived metric of a session.
+// addDerived counts the memory of a derived metric, in bytes. It returns an error beyond a limit.
 func (t *contexts) addDerived(s *session, size int) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -131,14 +131,15 @@ func (t *contexts) expire(s *session) {
 	t.drop(s)
 }
 
-// unlist keeps further scrapes from a session. The caller has the lock.
+// unlist hides a session from further scrapes. The caller holds the lock.
 func (t *contexts) unlist(s *session) {
 	if s.scrapes != nil && t.scraped[*s.scrapes] == s {
 		delete(t.scraped, *s.scrapes)
 	}
 }
 
-// forScrapes returns the session for the scrapes of a source, or nil. The caller must release it.
+// forScrapes returns the session that scrapes of a source share, or nil. The caller must release
+// it.
 func (t *contexts) forScrapes(key scrapeKey) *session {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -153,7 +154,7 @@ func (t *contexts) forScrapes(key scrapeKey) *session {
 	return s
 }
 
-// abandon ends a session with the requests that use it.
+// abandon hides a session from new requests. The last request that uses it closes it.
 func (t *contexts) abandon(s *session) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -161,7 +162,7 @@ func (t *contexts) abandon(s *session) {
 	s.temporary = true
 }
 
-// find finds a context for a request, which ends with release.
+// find returns the session of a context, which the request must release.
 func (t *contexts) find(id uint32) (s *session, expired bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -177,7 +178,7 @@ func (t *contexts) find(id uint32) (s *session, expired bool) {
 	return s, false
 }
 
-// release ends a request.
+// release ends a request's use of a session.
 func (t *contexts) release(s *session) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -188,7 +189,7 @@ func (t *contexts) release(s *session) {
 	}
 }
 
-// opened gives a session its context, or closes that if the gateway is closed.
+// opened gives a session its context. If the gateway is closed, it closes the context.
 func (t *contexts) opened(s *session, c *pmapi.Context) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -204,7 +205,7 @@ func (t *contexts) opened(s *session, c *pmapi.Context) {
 	}
 }
 
-// sweep closes the contexts that have expired.
+// sweep closes expired contexts.
 func (t *contexts) sweep() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -220,7 +221,7 @@ func (t *contexts) sweep() {
 	}
 }
 
-// close closes all contexts, and waits until no page is read.
+// close closes all contexts and waits for reads of pages.
 func (t *contexts) close() {
 	t.closeAll()
 	t.reads.Wait()

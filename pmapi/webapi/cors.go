@@ -16,8 +16,7 @@ var (
 	varyOrigin     = []string{"Origin"}
 )
 
-// addOrigin says whether the page of another origin that makes the request may read the reply: one
-// of Origins may.
+// addOrigin permits pages of Origins to read the reply.
 func (q *query) addOrigin() {
 	h := q.w.Header()
 	h["Vary"] = varyOrigin
@@ -31,8 +30,7 @@ func (q *query) addOrigin() {
 	h["Access-Control-Max-Age"] = maxAge
 }
 
-// preflight replies to OPTIONS. It does not look at parameters: a browser asks before it sends
-// them.
+// preflight replies to OPTIONS. It ignores parameters, because browsers ask before they send them.
 func (q *query) preflight(e endpoint) {
 	h := q.w.Header()
 	h["Content-Length"] = []string{"0"}
@@ -49,10 +47,10 @@ func (q *query) preflight(e endpoint) {
 	q.w.WriteHeader(q.status)
 }
 
-// fromElsewhere reports whether a browser makes the request for a page of another origin that is
-// not one of Origins: such a page could store values at a collector that trusts the browser's
-// computer. The page of a name that its owner can have lead to this gateway (DNS rebinding) seems
-// to be of the same origin: only addresses and localhost are believed.
+// fromElsewhere reports whether a page of another origin that is not in Origins makes the request.
+// Such a page could store values at a collector that trusts the browser's computer. By DNS
+// rebinding, any host name can seem to be of the same origin, so only addresses and localhost count
+// as such.
 func (q *query) fromElsewhere() bool {
 	origin := q.r.Header.Get("Origin")
 	if slices.Contains(q.g.Origins, origin) {
@@ -68,7 +66,7 @@ func (q *query) fromElsewhere() bool {
 		return true
 	}
 	if origin == "" {
-		return false // no browser
+		return false // not a browser
 	}
 	u, err := url.Parse(origin)
 	return err != nil || !strings.EqualFold(u.Host, q.r.Host) || !isOwnHost(q.r.Host)

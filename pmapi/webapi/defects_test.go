@@ -74,7 +74,8 @@ func TestTraced(t *testing.T) {
 	}
 }
 
-// TestDefects tests rows of the checklist about defects of pmproxy, on a source of made-up metrics.
+// TestDefects tests rows of the checklist about defects of pmproxy, on a source with synthetic
+// metrics.
 func TestDefects(t *testing.T) {
 	for row, test := range map[string]func(*testing.T, server, string){
 		"A1":  badRegexp,
@@ -107,7 +108,7 @@ func TestDefects(t *testing.T) {
 	}
 }
 
-// isFailure checks that a reply is a failure in JSON.
+// isFailure checks that a reply is an error in JSON.
 func isFailure(t *testing.T, r reply) {
 	t.Helper()
 	var v struct{ Success *bool }
@@ -120,7 +121,7 @@ func badRegexp(t *testing.T, s server, id string) {
 	for _, pattern := range []string{"(", "[", "*", "a{99999}", strings.Repeat("(", 1000), strings.Repeat("(a*)*", 300)} {
 		isFailure(t, s.get(t, "/pmapi/"+id+"/indom?name=t.colour&match=regex&iname="+pattern))
 	}
-	begun := time.Now() // one that takes exponential time elsewhere
+	begun := time.Now() // other engines take exponential time
 	if r := s.get(t, "/pmapi/"+id+"/indom?name=t.colour&match=regex&iname="+strings.Repeat("(a%7Caa)%2B", 100)+"$"); r.status != 200 || time.Since(begun) > 2*time.Second {
 		t.Errorf("after %v: %d %.200s", time.Since(begun), r.status, r.body)
 	}
@@ -130,14 +131,14 @@ func storeForm(t *testing.T, s server, id string) {
 	isFailure(t, s.do(t, "POST", "/pmapi/"+id+"/store", "name=a&value=1"))
 }
 
-// A rawConn is a connection for requests that net/http does not make.
+// A rawConn sends requests that net/http cannot.
 type rawConn struct {
 	net.Conn
 	t  *testing.T
 	in *bufio.Reader
 }
 
-// connect opens one.
+// connect opens a connection.
 func (s server) connect(t *testing.T) *rawConn {
 	t.Helper()
 	c, err := net.Dial("tcp", s.addr)
@@ -149,7 +150,7 @@ func (s server) connect(t *testing.T) *rawConn {
 	return &rawConn{c, t, bufio.NewReader(c)}
 }
 
-// send sends segments one by one.
+// send sends segments separately.
 func (c *rawConn) send(segments ...string) {
 	c.t.Helper()
 	for _, s := range segments {
@@ -261,7 +262,7 @@ func openMetrics(t *testing.T, s server, _ string) {
 
 func constantPage(t *testing.T, s server, _ string) {
 	const accept = "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.3,text/plain;version=0.0.4;q=0.2,*/*;q=0.1"
-	took := regexp.MustCompile(`(?m)^(pcp_gateway_scrape_duration_seconds) .*$`) // which is of the scrape and not of the target
+	took := regexp.MustCompile(`(?m)^(pcp_gateway_scrape_duration_seconds) .*$`) // its value differs
 	page := func() string {
 		return took.ReplaceAllString(s.do(t, "GET", "/metrics", "", "Accept", accept).body, "$1 1")
 	}
@@ -317,8 +318,8 @@ func noStoreOfSeries(t *testing.T, s server, _ string) {
 	}
 }
 
-// thousandFetches makes a thousand concurrent fetches in one context. Each returns the values of
-// its metrics and no others.
+// thousandFetches makes a thousand concurrent fetches in one context. Each must return the values
+// of exactly its metrics.
 func thousandFetches(t *testing.T, s server, id string) {
 	values := map[string]string{"t.double": "0.1", "t.float": "3.58", "t.max": "18446744073709551615", "t.min": "-9223372036854775808", "t.nan": "null", "t.write_me": "7"}
 	names := []string{"t.double", "t.float", "t.max", "t.min", "t.nan", "t.write_me"}

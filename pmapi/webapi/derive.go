@@ -11,8 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/internal/derived"
 )
 
-// derive defines metrics for the context: one of a name and an expression, or those of lines as of
-// a configuration file.
+// derive defines derived metrics for the context, from the parameters name and expr, or from lines
+// in the syntax of a configuration file.
 func (q *query) derive() error {
 	name, named := q.params.get("name")
 	expr, given := q.params.get("expr")
@@ -39,10 +39,11 @@ func (q *query) derive() error {
 	return q.succeed()
 }
 
-// lineEnds has what ends a line of definitions.
+// lineEnds replaces each separator of definitions by a newline.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "&", "\n", ";", "\n")
 
-// defineLines defines the metrics of lines. Those before one that is wrong stay defined.
+// defineLines defines the metrics of lines. It stops at the first error. Earlier metrics stay
+// defined.
 func (q *query) defineLines(lines string) error {
 	n := 0
 	for line := range strings.SplitSeq(lineEnds.Replace(lines), "\n") {
@@ -66,7 +67,7 @@ func (q *query) defineLines(lines string) error {
 	return nil
 }
 
-// define defines a metric. A metric of the source would hide it: then it fails.
+// define defines a metric. It fails if the source has a metric of that name, which would hide it.
 func (q *query) define(name, expr string) error {
 	if name == "" {
 		return badRequest("Error: pmAddDerivedMetric(\"\", ...): the metric has no name\n")
@@ -79,7 +80,7 @@ func (q *query) define(name, expr string) error {
 		return badRequest(fmt.Sprintf("Error: pmAddDerivedMetric(\"%s\", ...): there is a metric of this name\n", name))
 	}
 	size := 0
-	if parsed, err := derived.Parse(expr); err == nil { // Derive says what is wrong with others
+	if parsed, err := derived.Parse(expr); err == nil { // Derive reports the error otherwise
 		size = len(name) + parsed.Size()
 	}
 	if err := q.g.contexts.addDerived(q.s, size); err != nil {
@@ -97,10 +98,10 @@ func (q *query) define(name, expr string) error {
 	return err
 }
 
-// derivedDomain is that of the PMIDs of derived metrics.
+// derivedDomain is the domain of the PMIDs of derived metrics.
 const derivedDomain = 511
 
-// derivedText is what the C library says of a definition, in lines.
+// derivedText returns the error text of the C library for a definition.
 func derivedText(e *pmapi.DerivedError) string {
 	const duplicate = "Duplicate per-context derived metric name"
 	call := fmt.Sprintf("pmAddDerivedMetric(\"%s\", ...)", e.Name)

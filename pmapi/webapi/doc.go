@@ -128,8 +128,8 @@
 //
 // A Gateway has no users. A client that reaches it can read what its sources show to clients
 // without a login. If that is too much, set Gateway.RequireLogin, which serves only users of the
-// collector, or wrap the Gateway with a handler that has users. Such a handler removes the header
-// Authorization from requests that it passes on.
+// collector, or wrap the Gateway with a handler that authenticates users. That handler must remove
+// the header Authorization from requests that it passes on.
 //
 //   - Collectors: a client makes the gateway connect only to the collectors in Gateway.Allow.
 //   - Passwords: a user and a password, from HTTP basic authentication or from a hostspec, are sent
@@ -144,7 +144,7 @@
 //   - The gateway's own page stores only if the browser reached it by an IP address or as
 //     localhost, because an attacker can point any other name to it. To allow another name, add it
 //     to Origins, as in "https://metrics.example.com".
-//   - Resources: There are limits of contexts, viewers, requests and replies.
+//   - Resources: contexts, viewers, requests and replies are limited.
 //   - Reverse proxies: limits of a client are those of its IP address. Behind a reverse proxy, wrap
 //     the Gateway with Forwarded, or all clients share the limits of one.
 //   - TLS and time limits of connections are those of the http.Server. Set its ReadHeaderTimeout.

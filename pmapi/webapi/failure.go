@@ -20,7 +20,7 @@ func (f *failure) Error() string { return f.message }
 
 func badRequest(message string) error { return &failure{http.StatusBadRequest, message} }
 
-// text returns the text of an error that clients know: that of the C library for its code.
+// text returns the C library's text for the code of an error.
 func text(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return pdu.ErrTimeout.Error()
@@ -28,8 +28,8 @@ func text(err error) string {
 	return pdu.FromError(err).Error()
 }
 
-// cannotConnect returns the error of a request whose source does not open a context. Its message
-// has the address that was tried. Its status is 401 if a login is missing or wrong.
+// cannotConnect returns the error of a request whose source cannot be opened. Its message contains
+// the address. Its status is 401 if a login is missing or wrong.
 func cannotConnect(l login, err error) error {
 	message := "cannot connect to PMCD: " + text(err)
 	if op, ok := errors.AsType[*pmapi.OpError](err); ok {
@@ -42,13 +42,13 @@ func cannotConnect(l login, err error) error {
 	return badRequest(message)
 }
 
-// isLoginError reports whether an error is one of a login: the codes of SASL follow ErrNYI.
+// isLoginError reports whether a code is that of a SASL error. These follow ErrNYI.
 func isLoginError(code pdu.Error) bool { return code < pdu.ErrNYI && code >= pdu.ErrNYI-lastSASLError }
 
-// lastSASLError is the last error code of SASL without its sign.
+// lastSASLError is the largest SASL error, without its sign.
 const lastSASLError = 999
 
-// failed replaces the reply by an error and returns its status.
+// failed replaces the reply with an error and returns its status.
 func (q *query) failed(err error) (status int) {
 	f, ok := errors.AsType[*failure](err)
 	if !ok {
@@ -70,7 +70,7 @@ func (q *query) failed(err error) (status int) {
 	return f.status
 }
 
-// errAbsent is the error of the requests for time series.
+// errAbsent is the reply to requests for time series.
 var errAbsent = badRequest("there is no store of time series here: use /pmapi/ or /metrics, or the data source PCP Vector in Grafana")
 
 // absent refuses a request for time series.

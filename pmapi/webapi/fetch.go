@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A plan is what a list of metrics in a request stands for.
+// A plan holds the metrics of a request.
 type plan struct {
 	ids   []pdu.PMID // of items with a descriptor, in their order
 	items []planItem
@@ -16,7 +16,7 @@ type plan struct {
 
 // A planItem is one metric of a plan.
 type planItem struct {
-	head  []byte // of its values in the reply
+	head  []byte // the JSON before its values
 	typ   pdu.Type
 	fetch bool // it has a descriptor
 }
@@ -27,8 +27,8 @@ type planKey struct {
 	compat          bool
 }
 
-// fetch replies with values. It omits unknown names; but in the parameters for a single name they
-// are errors.
+// fetch replies with values. It omits unknown names. In the parameters name and pmid they are
+// errors.
 func (q *query) fetch() error {
 	key := planKey{compat: q.compat}
 	var ok bool
@@ -41,7 +41,7 @@ func (q *query) fetch() error {
 	return q.shared(q.s, key, func() error { return q.fetchValues(key) })
 }
 
-// fetchValues fetches values and appends them, after the begin of the reply.
+// fetchValues fetches values and appends them to the reply, which has begun.
 func (q *query) fetchValues(key planKey) error {
 	p, err := q.s.plan(q, key)
 	if err != nil {
@@ -51,7 +51,7 @@ func (q *query) fetchValues(key planKey) error {
 		return err
 	}
 	if q.s.result.Changed.AffectsNames() {
-		clear(q.s.plans) // names may stand for other metrics now
+		clear(q.s.plans) // a name may now be that of another metric
 		if p, err = q.s.plan(q, key); err == nil {
 			err = q.fetchPlan(p)
 		}
@@ -75,7 +75,7 @@ func (q *query) fetchPlan(p *plan) error {
 	return q.s.c.Fetch(q.ctx, p.ids, &q.s.result)
 }
 
-// beginFetch begins the reply, with what differs between requests for the same.
+// beginFetch begins the reply with what differs between requests that share a fetch.
 func (q *query) beginFetch() {
 	if q.compat {
 		q.out = append(q.out, '{')
@@ -98,7 +98,7 @@ func (q *query) appendTime(t time.Time) {
 	q.out = append(q.out, `,"values":[`...)
 }
 
-// appendNanos appends nine digits.
+// appendNanos appends n with nine digits.
 func appendNanos(b []byte, n int) []byte {
 	b = append(b, "000000000"...)
 	for i := len(b) - 1; n > 0; i-- {
@@ -108,7 +108,7 @@ func appendNanos(b []byte, n int) []byte {
 	return b
 }
 
-// appendValues appends the values of a plan, which have been fetched.
+// appendValues appends the fetched values of a plan.
 func (q *query) appendValues(p *plan) error {
 	next := 0
 	for i := range p.items {
@@ -211,7 +211,7 @@ func (q *query) planned(key planKey) (infos []metricInfo, unknown bool, err erro
 	return known, unknown, nil
 }
 
-// parsePMID reads a PMID: dotted, or a number of 32 bits.
+// parsePMID reads a PMID in dotted form or as a 32-bit number.
 func parsePMID(s string) (pdu.PMID, error) {
 	if strings.IndexByte(s, '.') >= 0 {
 		return pdu.ParsePMID(s)
@@ -220,7 +220,7 @@ func parsePMID(s string) (pdu.PMID, error) {
 	return pdu.PMID(n), err
 }
 
-// parseNumber reads a decimal or hexadecimal number of 32 bits.
+// parseNumber reads a decimal or hexadecimal 32-bit number.
 func parseNumber(s string) (uint32, error) {
 	base := 10
 	if len(s) > 2 && (s[:2] == "0x" || s[:2] == "0X") {

@@ -12,8 +12,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/webapi"
 )
 
-// The parameter filter drops metrics from a page, by patterns of their names or as the parameter
-// match says.
+// The parameter filter drops metrics whose names match patterns, or match as the parameter match
+// says.
 func TestFilter(t *testing.T) {
 	s := newGateway(t)
 	const all = "t.colour t.double t.float t.inf t.max t.min t.nan t.write_me"
@@ -60,8 +60,8 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// A pattern that is slow for each of many names takes half the time of a request at most. The other
-// half is long enough for all else on a busy machine.
+// A pattern that is slow on many names takes at most half the time of a request. The other half
+// suffices for the rest, even on a busy machine.
 func TestSlowFilter(t *testing.T) {
 	src := newSource()
 	long := strings.Repeat("a", 200)
@@ -83,7 +83,7 @@ func TestSlowFilter(t *testing.T) {
 	}
 }
 
-// HEAD has the status and the type of GET, and does nothing.
+// HEAD returns the status and the type of GET, and has no effect.
 func TestHead(t *testing.T) {
 	s := newGateway(t)
 	id := s.open(t, "polltimeout=60")

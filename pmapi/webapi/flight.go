@@ -2,9 +2,8 @@ package webapi
 
 import "sync"
 
-// flights are fetches of one context that wait for its turn. Requests for the same metrics that
-// come before a fetch begins share it: each has values of a time after its request, and a crowd of
-// requests costs the collector little more than one.
+// flights are fetches that wait for their turn on one context. Until a fetch begins, further
+// requests for the same metrics join it. Each request still gets values that are newer than itself.
 type flights struct {
 	mu      sync.Mutex
 	waiting map[planKey]*flight
@@ -12,14 +11,14 @@ type flights struct {
 
 // A flight is a fetch that several requests wait for.
 type flight struct {
-	joined int           // requests beside the one that makes it
-	done   chan struct{} // closed when what follows is set
-	again  bool          // it was not made: its request has ended before
-	values []byte        // of the reply
+	joined int           // number of requests besides the leader
+	done   chan struct{} // closed when the fields below are set
+	again  bool          // the leader's request ended first: fetch again
+	values []byte        // the values as in the reply
 	err    error
 }
 
-// join joins the flight that waits with a key, or begins one, which the caller makes.
+// join returns the waiting flight of a key, or a new one with mine set, which the caller must lead.
 func (s *flights) join(key planKey) (f *flight, mine bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,7 +34,7 @@ func (s *flights) join(key planKey) (f *flight, mine bool) {
 	return f, true
 }
 
-// depart ends the time to join a flight, and reports whether any request has.
+// depart closes a flight to further requests and reports whether any has joined.
 func (s *flights) depart(key planKey, f *flight) (shared bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,7 +42,7 @@ func (s *flights) depart(key planKey, f *flight) (shared bool) {
 	return f.joined > 0
 }
 
-// shared fetches into q.out what other requests for the same may have fetched at this time.
+// shared fetches into q.out, or copies the result of a concurrent request for the same metrics.
 func (q *query) shared(s *session, key planKey, fetch func() error) error {
 	for {
 		f, mine := s.flights.join(key)
@@ -64,10 +63,10 @@ func (q *query) shared(s *session, key planKey, fetch func() error) error {
 	}
 }
 
-// lead makes a flight.
+// lead fetches for all requests that join f.
 func (q *query) lead(s *session, key planKey, f *flight, fetch func() error) error {
 	defer close(f.done)
-	f.again = true // if something panics
+	f.again = true // in case of a panic
 	err := q.take()
 	isShared := s.flights.depart(key, f)
 	if err == nil {

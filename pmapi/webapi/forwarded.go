@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Forwarded returns a handler that knows the clients of reverse proxies by their own addresses.
-// If a request comes from an address in proxies, its RemoteAddr becomes the last address in the
-// header X-Forwarded-For that is not in proxies. Without it, all clients of a reverse proxy share
-// the limits of one client.
+// Forwarded returns a handler for use behind reverse proxies, whose addresses are in proxies. For a
+// request from one of them, h sees as RemoteAddr the last address in X-Forwarded-For that is not in
+// proxies, with port 0. Without Forwarded, all clients of a reverse proxy share the limits of one
+// client.
 func Forwarded(h http.Handler, proxies []netip.Prefix) http.Handler {
 	isProxy := func(ip netip.Addr) bool {
 		return slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(ip) })
@@ -28,8 +28,8 @@ func Forwarded(h http.Handler, proxies []netip.Prefix) http.Handler {
 	})
 }
 
-// forwardedFor returns the address of the client behind proxies. It is not valid if the header does
-// not tell.
+// forwardedFor returns the address of the client behind proxies. It is invalid if the header is
+// missing or malformed.
 func forwardedFor(h http.Header, isProxy func(netip.Addr) bool) netip.Addr {
 	list := strings.Split(strings.Join(h.Values("X-Forwarded-For"), ","), ",")
 	for _, text := range slices.Backward(list) {

@@ -14,8 +14,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/webapi"
 )
 
-// FuzzQuery makes requests with any parameters. Each gets one reply, which is JSON, and leaves a
-// context that works.
+// FuzzQuery makes requests with arbitrary parameters. Each must get one JSON reply and leave the
+// context usable.
 func FuzzQuery(f *testing.F) {
 	for _, endpoint := range []string{"context", "_context", "metric", "fetch", "_fetch", "indom", "_indom", "children", "profile", "store", "derive", "x/../fetch"} {
 		for _, query := range []string{"", "names=t.max,t.colour", "name=t.colour&iname=[!a-z]*&match=glob", "name=t.colour&iname=(&match=regex", "pmid=400.0.4",
@@ -32,7 +32,7 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// FuzzLive watches with any parameters, and reads the values of an archive.
+// FuzzLive watches metrics and reads an archive with arbitrary parameters.
 func FuzzLive(f *testing.F) {
 	for _, query := range []string{"", "names=t.max@2,t.colour,nosuch&interval=0.001", "names=t.max@&interval=1e300", "names=a@256,,b@1@2&interval=NaN",
 		"hostspec=busy&names=kernel.all.load@3&count=2&step=1e9", "hostspec=busy&names=kernel.all.load&count=1000&start=9e9&step=1e-9", "hostspec=busy",
@@ -69,7 +69,7 @@ func FuzzLive(f *testing.F) {
 	})
 }
 
-// firstEvents leaves once it has received an event of values or of a failure.
+// firstEvents disconnects after the first event of values or of a failure.
 type firstEvents struct {
 	*httptest.ResponseRecorder
 	stop context.CancelFunc
@@ -84,13 +84,13 @@ func (w *firstEvents) Write(b []byte) (int, error) {
 
 func (w *firstEvents) WriteString(s string) (int, error) { return w.Write([]byte(s)) }
 
-// FuzzBody stores and derives with any body, in one context, which works afterwards.
+// FuzzBody stores and derives with an arbitrary body, and leaves the context usable.
 func FuzzBody(f *testing.F) {
 	for _, body := range []string{"", "1", "-1", "a.b = t.max\n# c\r\n;x=1&y=2", "x", "a.b=rate(", "a = b ? c : d\n", "0x7fffffffffffffff", "nan", "\xff\x00"} {
 		f.Add(body)
 	}
 	src := newSource()
-	const many = 100_000 // more than there are within two seconds and a half
+	const many = 100_000 // more than 2.5 seconds allow
 	g := webapi.Limit(&webapi.Gateway{Local: sourceOf(src.Context), AllowStore: true}, webapi.Limits{MaxContexts: many, MaxContextsPerClient: many})
 	f.Cleanup(func() { g.Close() })
 	f.Fuzz(func(t *testing.T, body string) {
@@ -115,7 +115,7 @@ func open(t *testing.T, g *webapi.Gateway) string {
 	return strings.Trim(w.Body.String(), `{"contex:}`+"\r\n")
 }
 
-// request makes a request and checks that the reply is one.
+// request makes a request and checks that the reply is valid.
 func request(t *testing.T, g *webapi.Gateway, method, endpoint, query, body string) {
 	t.Helper()
 	r := httptest.NewRequest(method, "/", strings.NewReader(body))

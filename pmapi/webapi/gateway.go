@@ -15,8 +15,9 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// A Gateway is an http.Handler for metrics. Its zero value serves the metrics of the collector of
-// this computer. It is safe for concurrent use after its fields are set, and must not be copied.
+// A Gateway is an http.Handler for metrics. Its zero value serves the metrics of this computer's
+// collector. Set its fields before the first call. It is then safe for concurrent use. It must not
+// be copied.
 type Gateway struct {
 	// Local, if not nil, opens the context for a request that names no host, or localhost with the
 	// default port. The user and the password of a request are then ignored, so each client has the
@@ -25,7 +26,8 @@ type Gateway struct {
 	// Dialer.DialContext to that of the collector.Server.
 	Local func(ctx context.Context) (*pmapi.Context, error)
 	// Sources opens contexts by other names, which a request uses as its hostspec. On an archive,
-	// each fetch returns the next record; with Shared, contexts share the memory for its metadata.
+	// each fetch returns the next record. Wrap the function in Shared so that contexts share
+	// metadata.
 	Sources map[string]func(ctx context.Context) (*pmapi.Context, error)
 	// Allow lists the collectors that a request may name in a hostspec, besides Local and Sources.
 	// Each has one of the forms "web1", "web1:44322", "web1:*" and "*.example.com:44321". In a host
@@ -42,26 +44,27 @@ type Gateway struct {
 	// entry if the browser reached it by an IP address or as localhost.
 	Origins []string
 	// AllowStore lets clients store values without a login. Set it only if no browser can reach the
-	// Gateway: a page of any web site can have the browser of a visitor store a value.
+	// Gateway, because any web page can make its visitor's browser store a value.
 	AllowStore bool
-	// RequireLogin serves only clients with a user and a password that the collector accepts, and
-	// neither Local nor Sources. Other requests have the status 401.
+	// RequireLogin serves only clients with a user and a password that the collector accepts. Other
+	// requests get the status 401. Local and Sources are not served.
 	RequireLogin bool
-	// Metrics, if not nil, is the registry for the metrics of the gateway. The gateway registers
-	// them before it serves the first request or answers MayConnect. The program publishes the
-	// registry, or serves it with package pmdammv in a collector or in a context of package local.
+	// Metrics, if not nil, is the registry for the gateway's own metrics. The gateway registers
+	// them on the first request or call of MayConnect. The program publishes the registry, or
+	// serves it with package pmdammv.
 	Metrics *mmv.Registry
-	// Log receives the names of metrics whose names collide in /metrics; nil means slog.Default().
+	// Log receives failed logins and connections, panics, and name collisions in /metrics. Nil
+	// means slog.Default().
 	Log *slog.Logger
-	// MaxContexts limits the open contexts of all clients; one more has the status 503. 0 means
-	// 1000.
+	// MaxContexts limits the open contexts of all clients. Beyond it a request gets the status 503.
+	// 0 means 1000.
 	MaxContexts int
-	// MaxReply limits a reply in bytes; 0 means 64 MiB. All replies that are being sent may have
-	// four times as many bytes, because clients that do not read would use all memory; one more has
-	// the status 503. The time to send a reply is limited by http.Server.WriteTimeout.
+	// MaxReply limits a reply in bytes; 0 means 64 MiB. A longer reply becomes the status 413. The
+	// replies over 64 KiB that are being sent may take four times MaxReply together; beyond that a
+	// request gets the status 503. Set http.Server.WriteTimeout to limit the time to send a reply.
 	MaxReply int
-	// RequestTimeout limits the duration of a request; 0 means 5 seconds. A page of /metrics that
-	// has not been read by then is read to its end for the next request.
+	// RequestTimeout limits the duration of a request, except for /live/events. 0 means 5 seconds.
+	// A page of /metrics that takes longer is read to its end for the next request.
 	RequestTimeout time.Duration
 
 	setUp    sync.Once
@@ -72,16 +75,16 @@ type Gateway struct {
 	contexts contexts
 	streams  streams
 	failures loginlimit.Failures
-	sending  atomic.Int64 // bytes of long replies that clients have not received
+	sending  atomic.Int64 // bytes of long replies that clients have not yet received
 }
 
-// prepare completes the options.
+// prepare sets up the gateway from its exported fields.
 func (g *Gateway) prepare() {
 	g.limits = g.limits.complete(g)
 	if g.Dialer != nil {
 		g.dialer = *g.Dialer
 	}
-	g.dialer.AutoReconnect = false // a context's session connects again, and says so
+	g.dialer.AutoReconnect = false // take reconnects
 	if g.dialer.Backoff == nil {
 		g.dialer.Backoff = backoff
 	}
@@ -95,8 +98,8 @@ func (g *Gateway) prepare() {
 	g.contexts.limits, g.streams.limits = g.limits, g.limits
 }
 
-// Close closes all contexts and ends all streams of values. Later requests that need either fail.
-// It always returns nil.
+// Close closes all contexts, ends all streams of values, and waits until both are done. Later
+// requests that need either get the status 503. It always returns nil.
 func (g *Gateway) Close() error {
 	g.streams.close()
 	g.contexts.close()

@@ -23,7 +23,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/webapi"
 )
 
-// newSource makes metrics with what is difficult.
+// newSource returns a source with values that are difficult to encode.
 func newSource() *pmapitest.Source {
 	s := &pmapitest.Source{Host: "made.up", Labels: `{"hostname":"made.up"}`, Start: time.Unix(1700000000, 1433126)}
 	colours := s.InDom("red", "a b", `ü"\`)
@@ -52,7 +52,7 @@ func newGateway(t testing.TB, options ...func(*webapi.Gateway)) server {
 	return serve(t, g)
 }
 
-// Values as JSON has them.
+// Values are encoded as JSON.
 func TestValues(t *testing.T) {
 	s := newGateway(t)
 	id := s.open(t, "polltimeout=60")
@@ -78,14 +78,14 @@ func TestValues(t *testing.T) {
 			t.Errorf("%s: %s: the time", name, r.body)
 		}
 	}
-	// A7 of the checklist, and nothing of an empty element.
+	// Row A7 of the checklist. An empty element is ignored.
 	r := s.get(t, "/pmapi/"+id+"/fetch?names=t.max,t.max,,t.max")
 	if n := strings.Count(r.body, `{"pmid":"400.0.4","name":"t.max","instances":[{"instance":null,"value":18446744073709551615}]}`); n != 3 || !json.Valid([]byte(r.body)) {
 		t.Errorf("%s", r.body)
 	}
 }
 
-// A value is one that a parameter with "=" has, or the body of more than one segment.
+// The value of a parameter may contain "=", and a body may come in several segments.
 func TestParameters(t *testing.T) {
 	s := newGateway(t)
 	id := s.open(t, "polltimeout=60")
@@ -128,7 +128,7 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-// Requests that end pmproxy, and others that it does not serve.
+// Requests that crash pmproxy or that it does not serve.
 func TestTransport(t *testing.T) {
 	s := newGateway(t)
 	for _, c := range []struct {
@@ -192,7 +192,7 @@ func TestTransport(t *testing.T) {
 	}
 }
 
-// Contexts are limited for each client and in all, and expire.
+// Contexts expire, and are limited for each client and in total.
 func TestContexts(t *testing.T) {
 	s := newGateway(t, func(g *webapi.Gateway) { webapi.Limit(g, webapi.Limits{MaxContextsPerClient: 3}) })
 	var ids []string
@@ -213,7 +213,7 @@ func TestContexts(t *testing.T) {
 	if r := s.get(t, "/pmapi/context"); r.status != http.StatusServiceUnavailable {
 		t.Errorf("%d %s", r.status, r.body)
 	}
-	for _, why := range []string{"expired|unknown", "unknown"} { // it may have been swept by now
+	for _, why := range []string{"expired|unknown", "unknown"} { // it may have been swept already
 		if r := s.get(t, "/pmapi/"+id+"/fetch?names=t.max"); r.status != http.StatusBadRequest || !regexp.MustCompile("("+why+") context identifier: "+id).MatchString(r.body) {
 			t.Errorf("%d %s", r.status, r.body)
 		}
@@ -228,7 +228,7 @@ func TestContexts(t *testing.T) {
 	}
 }
 
-// Many requests of one context have each its reply.
+// Each of many concurrent requests of one context gets its own reply.
 func TestConcurrent(t *testing.T) {
 	s := newGateway(t)
 	id := s.open(t, "polltimeout=60")
@@ -254,7 +254,7 @@ func TestConcurrent(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// Clients connect the gateway only to what is allowed, by no other way either.
+// Clients cannot make the gateway connect to a collector that is not allowed.
 func TestAllow(t *testing.T) {
 	dialled := ""
 	dialer := &pmapi.Dialer{DialContext: func(_ context.Context, network, addr string) (net.Conn, error) {
@@ -312,8 +312,7 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// A page of a name that leads to the gateway does not store, though its origin is the request's
-// host, unless it is listed.
+// A page that reached the gateway by another host name does not store unless its origin is listed.
 func TestRebinding(t *testing.T) {
 	s := newGateway(t, func(g *webapi.Gateway) { g.Origins = []string{"http://metrics.example:44322"} })
 	id := s.open(t, "polltimeout=60")
@@ -346,7 +345,7 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
-// A context that has lost its collector connects again, with its profile and its derived metrics.
+// A context reconnects to its collector, and keeps its profile and its derived metrics.
 func TestReconnect(t *testing.T) {
 	src := newSource()
 	s := serve(t, &webapi.Gateway{Local: sourceOf(src.Context)})
@@ -368,7 +367,7 @@ func TestReconnect(t *testing.T) {
 	want("/fetch?names=x.y,t.colour", `"value":14.*\[\{"instance":1,"value":2\}\]`)
 }
 
-// A handler below a path of another server, in five lines.
+// A gateway serves below a path of another server.
 func Example() {
 	src := newSource()
 	gw := &webapi.Gateway{Local: sourceOf(src.Context)}
@@ -385,7 +384,7 @@ func Example() {
 	//   {"instance":-1,"value":18446744073709551615}]}]}
 }
 
-// A page for Prometheus, in the same program.
+// Prometheus scrapes a page of the same program.
 func Example_prometheus() {
 	src := newSource()
 	gw := &webapi.Gateway{Local: sourceOf(src.Context)}
@@ -404,14 +403,14 @@ func Example_prometheus() {
 	// t_colour{hostname="made.up",instid="2",instname="ü\"\\"} 3
 }
 
-// TestMetrics checks the text for Prometheus: sorted labels, valid escapes, and each family once
-// and under a unique name.
+// TestMetrics checks the text for Prometheus: sorted labels, valid escapes, and one family for each
+// unique name.
 func TestMetrics(t *testing.T) {
 	src := newSource()
 	pmapitest.Add(src, pmapitest.Metric[int32]{Name: "t.a.b", Labels: `{"k":"a\"b","n":{"x":[1,2]},"z":null,"u":"ü"}`}).Set(1)
 	pmapitest.Add(src, pmapitest.Metric[int32]{Name: "t.a_b"}).Set(2)
 	s := serve(t, webapi.Limit(&webapi.Gateway{Local: sourceOf(src.Context)}, webapi.Limits{MaxContexts: 1}))
-	for range 3 { // which share a context
+	for range 3 { // they share a context
 		r := s.get(t, "/metrics?names=t.a,t.a_b,t.a.b,no.such,t.colour,t.nan,t.inf,t.float,t.text,t.none,t.double,t.max&times=true")
 		const want = `# PCP5 t.a.b 400.0.12 32 PM_INDOM_NULL instant none
 # TYPE t_a_b gauge
@@ -447,8 +446,8 @@ t_max{hostname="made.up"} 18446744073709551615 1700000000001
 	}
 }
 
-// Scrapes share a context, which no client can name. When it is lost, or an archive has ended, the
-// next scrape opens another one.
+// Scrapes share a context, which clients cannot use otherwise. After its connection is lost or its
+// archive has ended, the next scrape opens another one.
 func TestScrapes(t *testing.T) {
 	src := newSource()
 	var opened []*pmapi.Context
@@ -494,7 +493,7 @@ func TestScrapes(t *testing.T) {
 		}
 	}
 	id := s.open(t, "polltimeout=60")
-	for range 2 { // the older form, also after a change of the context
+	for range 2 { // the older interface, also after a change of the context
 		if r := s.get(t, "/pmapi/"+id+"/_metrics?names=t.max,x.y"); !strings.Contains(r.body, "# PCP t.max counter Kbyte\n# TYPE t:max counter\nt:max{") {
 			t.Error(r.body)
 		}
@@ -513,7 +512,7 @@ func TestScrapes(t *testing.T) {
 	}
 }
 
-// The end of an archive is followed by its beginning.
+// After the end of an archive, scrapes start again at its beginning.
 func TestScrapeArchive(t *testing.T) {
 	const path = "../../examples/internal/pmstat/testdata/archive/host"
 	s := serve(t, &webapi.Gateway{Sources: map[string]func(context.Context) (*pmapi.Context, error){
@@ -531,7 +530,7 @@ func TestScrapeArchive(t *testing.T) {
 	t.Errorf("%d records and no end", len(begun))
 }
 
-// A page of 1,200 metrics is made and sent without an allocation for each of its samples.
+// A page of 1,200 metrics needs at most 60 allocations besides those of the source.
 func TestScrapeAllocs(t *testing.T) {
 	src := newSource()
 	for i := range 1200 {

@@ -12,9 +12,9 @@ import (
 	"github.com/pcp-go/pcp/pmapi/webapi"
 )
 
-// TestInteropGrafana is the dialogue of Grafana's data source PCP Vector with a gateway: the
-// requests of one panel, those after its context has expired, and those of its editor, with the
-// parameters that it sends and the fields that it reads.
+// TestInteropGrafana makes the requests of Grafana's data source PCP Vector: those of a panel,
+// those after its context has expired, and those of its editor. It checks the fields that the data
+// source reads.
 func TestInteropGrafana(t *testing.T) {
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}})
 	s := serve(t, &webapi.Gateway{Allow: []string{"127.0.0.1:*"}, AllowStore: true})
@@ -57,7 +57,7 @@ func TestInteropGrafana(t *testing.T) {
 	ask("/pmapi/metric?hostspec="+spec+"&names="+strings.Repeat("sample.long.one,", 600)+"sample.seconds", 200, `"units":"sec"`) // a long URL
 }
 
-// TestInteropDefects makes requests that pmproxy handles wrongly, of a Gateway alone.
+// TestInteropDefects makes requests that pmproxy handles wrongly, to a Gateway only.
 func TestInteropDefects(t *testing.T) {
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}})
 	s := serve(t, &webapi.Gateway{Allow: []string{"localhost:*"}, AllowStore: true})
@@ -90,8 +90,8 @@ func TestInteropDefects(t *testing.T) {
 	}
 }
 
-// TestInteropLogin logs in to a collector whose users have passwords with HTTP basic
-// authentication; without it, the reply asks for it.
+// TestInteropLogin logs in to a collector with HTTP basic authentication. A request without a login
+// gets a challenge.
 func TestInteropLogin(t *testing.T) {
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}})
 	s := serve(t, &webapi.Gateway{Allow: []string{"localhost:*"}})

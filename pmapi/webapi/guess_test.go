@@ -17,8 +17,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/webapi"
 )
 
-// A stranger who guesses the password of a user reaches a limit, with new contexts, with the
-// context of the user and with scrapes. Other users and the user at another address still log in.
+// A client that guesses passwords reaches a limit, with new contexts, with the user's context and
+// with scrapes. Other users, and the user at another address, still log in.
 func TestGuesses(t *testing.T) {
 	for _, path := range []string{"/pmapi/fetch?names=who.uid", "/pmapi/CONTEXT/fetch?names=who.uid", "/metrics?names=who.uid"} {
 		t.Run(path, func(t *testing.T) {
@@ -72,8 +72,8 @@ func TestGuesses(t *testing.T) {
 	}
 }
 
-// Only a listed proxy says who its client is, and it is believed only for the address that it has
-// seen.
+// Only a listed proxy is believed about the address of its client, and only about the address that
+// it saw itself.
 func TestForwarded(t *testing.T) {
 	var got string
 	h := webapi.Forwarded(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.RemoteAddr }),
@@ -97,7 +97,7 @@ func TestForwarded(t *testing.T) {
 	}
 }
 
-// withContext returns path with the number of a context that amy has opened.
+// withContext returns path with the number of a context that amy opened.
 func withContext(t *testing.T, path string, do func(client, path, user, password string) (int, string)) string {
 	t.Helper()
 	if !strings.Contains(path, "CONTEXT") {

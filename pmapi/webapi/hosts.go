@@ -24,7 +24,8 @@ type opener func(ctx context.Context) (*pmapi.Context, error)
 
 func equalFold(a, b string) bool { return strings.EqualFold(a, b) }
 
-// source returns the source that the request names, if the request may name it, and the login.
+// source returns the source that the request names and its login. It returns an error if the client
+// may not use that source.
 func (q *query) source() (opener, login, error) {
 	_, spec, given := q.params.first("hostspec", "hostname")
 	if !given {
@@ -56,14 +57,14 @@ func (q *query) source() (opener, login, error) {
 	}
 	h.Attrs = passedOn(h.Attrs, l)
 	target := h.String()
-	g := q.g // q may end before a stream that it began
+	g := q.g // q may end before its stream
 	return q.countFailures(l, func(ctx context.Context) (*pmapi.Context, error) {
 		d := g.dialer
 		return d.Dial(ctx, target)
 	}), l, nil
 }
 
-// passedOn returns the attributes of a host specification that concern the collector, with a login.
+// passedOn returns the attributes that the collector needs, with the login.
 func passedOn(attrs []hostspec.Attr, l login) []hostspec.Attr {
 	attrs = slices.DeleteFunc(slices.Clone(attrs), func(a hostspec.Attr) bool {
 		return a.Name != "container" && a.Name != "method" && a.Name != "secure"
@@ -79,8 +80,8 @@ func withoutAttrs(h hostspec.Spec) string {
 	return h.String()
 }
 
-// isLocal reports whether a specification names the collector of this computer on the default port,
-// without a proxy or a socket's path.
+// isLocal reports whether h names this computer's collector on the default port, without a proxy or
+// a socket path.
 func (g *Gateway) isLocal(h hostspec.Spec) bool {
 	switch {
 	case len(h.Proxies) > 0 || h.Path != "":
@@ -110,14 +111,15 @@ func (g *Gateway) defaultPorts() []int {
 	return []int{defaultPort}
 }
 
-// MayConnect reports whether clients may name the collector at a host name or address and a port.
-// It is for proxy.Proxy.Allow of a proxy on the same port, so that both allow the same hosts.
+// MayConnect reports whether clients may connect to the collector at a host and a port. Host is a
+// name or an address. Use it as proxy.Proxy.Allow of a proxy on the same port, so that both allow
+// the same hosts.
 func (g *Gateway) MayConnect(host string, port int) bool {
 	g.setUp.Do(g.prepare)
 	return g.mayConnect(hostspec.Spec{Protocol: hostspec.PCP, Host: hostspec.HostPort{Name: host, Ports: []int{port}}})
 }
 
-// mayConnect reports whether clients may name a host.
+// mayConnect reports whether clients may connect to h.
 func (g *Gateway) mayConnect(h hostspec.Spec) bool {
 	if g.Allow == nil {
 		return h.Protocol != hostspec.Local && g.isLocal(h)
@@ -129,7 +131,7 @@ func (g *Gateway) mayConnect(h hostspec.Spec) bool {
 	if len(ports) == 0 {
 		ports = g.defaultPorts()
 	}
-	for _, port := range ports { // it may connect to each of them
+	for _, port := range ports { // dialing tries each port
 		if h.Host.Name == "" || !slices.ContainsFunc(g.Allow, func(allowed string) bool { return g.allows(allowed, h.Host.Name, port) }) {
 			return false
 		}
@@ -137,7 +139,7 @@ func (g *Gateway) mayConnect(h hostspec.Spec) bool {
 	return true
 }
 
-// allows reports whether an entry of Allow stands for a host and a port.
+// allows reports whether an entry of Allow matches a host and a port.
 func (g *Gateway) allows(allowed, host string, port int) bool {
 	name, ports := allowed, ""
 	if i := strings.LastIndexByte(allowed, ':'); i >= 0 && !strings.HasSuffix(allowed, "]") && (strings.Count(allowed, ":") == 1 || strings.HasPrefix(allowed, "[")) {
@@ -153,8 +155,8 @@ func (g *Gateway) allows(allowed, host string, port int) bool {
 	return matchHost(strings.ToLower(name), strings.ToLower(strings.TrimSuffix(host, ".")))
 }
 
-// matchHost reports whether a pattern of a host's name stands for a name, component by component.
-// An address has no components.
+// matchHost reports whether a pattern matches a host name, component by component. An address
+// matches only itself and "*".
 func matchHost(pattern, name string) bool {
 	if _, err := netip.ParseAddr(name); err == nil || pattern == "*" {
 		return pattern == "*" || pattern == name

@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// identityLabels are labels in an identity.
+// identityLabels returns labels as they are written in an identity.
 func identityLabels(labels []byte) []byte {
 	if bytes.Equal(labels, noLabels) {
 		return []byte("null")
@@ -16,13 +16,13 @@ func identityLabels(labels []byte) []byte {
 	return labels
 }
 
-// sourceID is the identity of a source with the labels of its context.
+// sourceID returns the identity of a source whose context has the given labels.
 func sourceID(labels []byte) string {
 	b := append([]byte(`{"series":"source","labels":`), identityLabels(labels)...)
 	return hexSHA1(append(b, '}'))
 }
 
-// seriesID is the identity of a metric with its labels. The name is not escaped.
+// seriesID returns the identity of a metric. As in pmproxy, the name is not escaped.
 func seriesID(name string, d pdu.Desc, labels []byte) string {
 	b := append([]byte(`{"series":"metric","name":"`), name...)
 	b = append(append(b, `","labels":`...), identityLabels(labels)...)

@@ -37,7 +37,7 @@ func (q *query) indom() error {
 	return q.appendInDomReply(d, insts)
 }
 
-// indomOf is the instance domain of a metric.
+// indomOf returns the instance domain of a metric.
 func (q *query) indomOf(name string) (pdu.InDom, error) {
 	d, err := q.descOf(name)
 	if err == nil && d.InDom == pdu.NoInDom {
@@ -46,7 +46,7 @@ func (q *query) indomOf(name string) (pdu.InDom, error) {
 	return d.InDom, err
 }
 
-// descOf describes a metric of a name.
+// descOf returns the descriptor of the metric with a name.
 func (q *query) descOf(name string) (pdu.Desc, error) {
 	infos := []metricInfo{{name: name}}
 	err := q.lookUp(infos)
@@ -56,8 +56,8 @@ func (q *query) descOf(name string) (pdu.Desc, error) {
 	return infos[0].desc, err
 }
 
-// parseInDom reads an instance domain: dotted, whose fields are cut to their widths, or a number of
-// 32 bits. That of no domain is an error.
+// parseInDom reads an instance domain in dotted form, whose parts are cut to their widths, or as a
+// 32-bit number. The number of pdu.NoInDom is an error.
 func parseInDom(s string) (pdu.InDom, error) {
 	domain, serial, dotted := strings.Cut(s, ".")
 	if !dotted {
@@ -75,20 +75,20 @@ func parseInDom(s string) (pdu.InDom, error) {
 	return pdu.MakeInDom(pdu.Domain(d), int(n)), err
 }
 
-// selects reports whether the request selects instances of a domain.
+// selects reports whether the request has the parameter iname or instance.
 func (q *query) selects() bool {
 	names, _ := q.params.get("iname")
 	numbers, _ := q.params.get("instance")
 	return names != "" || numbers != ""
 }
 
-// selected are the instances of a domain that the parameters iname or instance select, all without
-// them or if they are empty.
+// selected returns the instances that the parameter iname or instance selects, or all instances if
+// both are missing or empty.
 func (q *query) selected(d pdu.InDom) ([]pdu.Instance, error) {
 	list, _ := q.params.get("iname")
 	numbers, _ := q.params.get("instance")
 	selects := func(pdu.Instance) bool { return true }
-	matches, err := q.matcher(list, "exact") // a bad match= is an error even without names
+	matches, err := q.matcher(list, "exact") // an invalid match is an error even without names
 	if err != nil {
 		return nil, err
 	}
@@ -118,8 +118,8 @@ func (q *query) selected(d pdu.InDom) ([]pdu.Instance, error) {
 	return insts, nil
 }
 
-// instances are those of a domain, of an archive all that there ever are; none of one that is
-// unknown.
+// instances returns the instances of a domain, and none if the domain is unknown. For an archive it
+// returns all that ever existed.
 func (q *query) instances(d pdu.InDom) ([]pdu.Instance, error) {
 	get := q.s.c.Instances
 	if _, err := q.s.c.ArchiveLabel(); err == nil {
@@ -132,7 +132,7 @@ func (q *query) instances(d pdu.InDom) ([]pdu.Instance, error) {
 	return all, nil
 }
 
-// parseInstances reads a list of numbers of instances.
+// parseInstances reads a list of instance numbers.
 func parseInstances(list string) (map[pdu.InstID]bool, error) {
 	ids := map[pdu.InstID]bool{}
 	for item := range strings.SplitSeq(list, ",") {
@@ -197,7 +197,7 @@ func (q *query) appendInDomReply(d pdu.InDom, insts []pdu.Instance) error {
 	return nil
 }
 
-// appendInDomTexts appends the help texts of a domain that has any.
+// appendInDomTexts appends the help texts of a domain, if it has any.
 func (q *query) appendInDomTexts(d pdu.InDom) error {
 	for _, t := range []struct {
 		key  string

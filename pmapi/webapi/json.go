@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// appendString appends a JSON string: UTF-8 as it is, with U+FFFD for each other byte.
+// appendString appends a JSON string. It replaces each byte that is not UTF-8 with U+FFFD.
 func appendString[T string | []byte](b []byte, s T) []byte {
 	b = append(b, '"')
 	start := 0
@@ -36,15 +36,14 @@ func appendString[T string | []byte](b []byte, s T) []byte {
 	return append(append(b, s[start:]...), '"')
 }
 
-// decodeRune is the first character of a text that begins with a byte above ASCII; n is 1 if it is
-// not UTF-8.
+// decodeRune decodes the first character of s, whose first byte is not ASCII. n is 1 if it is not
+// UTF-8.
 func decodeRune[T string | []byte](s T) (r rune, n int) {
 	var buf [utf8.UTFMax]byte
 	return utf8.DecodeRune(buf[:copy(buf[:], s)])
 }
 
-// appendFloat appends a number in the shortest form that is read back as the same number of so many
-// bits.
+// appendFloat appends v in the shortest form that reads back as the same number. Bits is 32 or 64.
 func appendFloat(b []byte, v float64, bits int) []byte {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return append(b, "null"...)
@@ -56,7 +55,7 @@ func appendFloat(b []byte, v float64, bits int) []byte {
 	return strconv.AppendFloat(b, v, format, -1, bits)
 }
 
-// appendAtom appends a value, null for one that JSON does not have.
+// appendAtom appends a value, or null if JSON cannot express it.
 func appendAtom(b []byte, a pdu.Atom) []byte {
 	switch a.Type {
 	case pdu.Type32, pdu.Type64:
@@ -77,7 +76,7 @@ func appendAtom(b []byte, a pdu.Atom) []byte {
 	return append(b, "null"...)
 }
 
-// appendPMID and appendInDom append an identifier, as a text or in the older interface as a number.
+// appendPMID and appendInDom append an identifier: dotted, or a number in the older interface.
 func (q *query) appendPMID(b []byte, id pdu.PMID) []byte {
 	if q.compat {
 		return strconv.AppendUint(b, uint64(id), 10)
@@ -92,7 +91,8 @@ func (q *query) appendInDom(b []byte, d pdu.InDom) []byte {
 	return append(append(append(b, '"'), d.String()...), '"')
 }
 
-// appendInst appends the number of an instance, which a metric without instances does not have.
+// appendInst appends an instance number. Without instances it is null, or -1 in the older
+// interface.
 func (q *query) appendInst(b []byte, i pdu.InstID) []byte {
 	switch {
 	case i != pdu.NoInst:

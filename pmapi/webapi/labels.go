@@ -7,7 +7,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A labeller has the labels of a context while a request needs them, and requests each set once.
+// A labeller caches the label sets that one request needs.
 type labeller struct {
 	q        *query
 	context  pdu.LabelSet
@@ -37,7 +37,7 @@ func isFatal(err error) bool {
 	return code == pdu.ErrIPC || code == pdu.ErrTimeout || code == pdu.ErrNoContext || code > pdu.ErrGeneric
 }
 
-// known is a set that is fetched once.
+// known returns the set of a key, and fetches it at most once.
 func known[K comparable](sets map[K]pdu.LabelSet, key K, fetch func() (pdu.LabelSet, error)) (pdu.LabelSet, error) {
 	if set, ok := sets[key]; ok {
 		return set, nil
@@ -83,7 +83,7 @@ func (l *labeller) ofMetric(d pdu.Desc, item pdu.LabelSet) ([]byte, error) {
 	return mergeLabels(append(sets, set, item)...), nil
 }
 
-// ofInDom are the sets of an instance domain, without those of its instances.
+// ofInDom returns the label sets of an instance domain, without those of its instances.
 func (l *labeller) ofInDom(d pdu.InDom) ([]pdu.LabelSet, error) {
 	domain, err := l.domain(d.Domain())
 	if err != nil {
@@ -93,12 +93,11 @@ func (l *labeller) ofInDom(d pdu.InDom) ([]pdu.LabelSet, error) {
 	return []pdu.LabelSet{l.context, domain, indom}, err
 }
 
-// isIntrinsic reports whether a label is a part of the identity of what it labels: replies have no
-// others.
+// isIntrinsic reports whether a label is part of an identity. Replies omit other labels.
 func isIntrinsic(l pdu.NamedLabel) bool { return l.Flags&pdu.LabelOptional == 0 }
 
-// mergeLabels returns a JSON object of the labels, with sorted names. It returns "{}" without
-// labels and if a set has invalid JSON.
+// mergeLabels returns the labels as a JSON object with sorted names. It returns "{}" without
+// labels, or if a set has invalid JSON.
 func mergeLabels(sets ...pdu.LabelSet) []byte {
 	merged, err := pdu.MergeLabels(isIntrinsic, sets...)
 	if err != nil || len(merged.JSON) == 0 {

@@ -8,33 +8,33 @@ import (
 // Constant limits.
 const (
 	maxPattern          = 1 << 10  // bytes of a list of glob patterns or regular expressions
-	maxDerived          = 64 << 20 // bytes that the derived metrics of all contexts take
-	maxDerivedPerClient = 16 << 20 // of these, in the contexts of one IP address
-	maxPlans            = 16       // lists of metrics that a context remembers for fetch
+	maxDerived          = 64 << 20 // bytes of the derived metrics of all contexts
+	maxDerivedPerClient = 16 << 20 // the same, of one IP address
+	maxPlans            = 16       // cached plans of a context
 	longReply           = 64 << 10 // bytes of a reply that counts as long
-	maxSending          = 4        // times MaxReply: all long replies that are being sent
-	keepBuffer          = 1 << 20  // a buffer that has grown beyond that is not used again
+	maxSending          = 4        // of all long replies that are being sent, times MaxReply
+	keepBuffer          = 1 << 20  // a larger buffer is not reused
 	sweepEvery          = 2 * time.Second
-	scrapeIdle          = 5 * time.Minute // how long a context for scrapes waits for the next one: longer than scrapers do
-	maxPages            = 16              // kinds of pages that a context remembers for scrapes
+	scrapeIdle          = 5 * time.Minute // idle time of a context for scrapes: longer than a scrape interval
+	maxPages            = 16              // cached pagers of a context
 
 	maxLiveNames     = 100              // metrics of a viewer
-	maxWatched       = 2000             // metrics of a stream, of all its viewers
+	maxWatched       = 2000             // metrics of a stream, for all its viewers
 	maxLiveValues    = 1 << 20          // bytes of the values of one metric in an event
-	maxRecent        = 60               // events that a stream keeps for who comes back, and for who is new
-	maxRecentBytes   = 2 << 20          // of these, beside the last one
-	eventOverhead    = 1 << 10          // bytes of an event beside its values
-	keepMeta         = 4 << 10          // a viewer's buffer that has grown beyond that is not used again
-	maxPast          = 1000             // times of one request for values of an archive
-	lookUpEvery      = 10               // fetches of a stream with names that are unknown
-	liveWriteTimeout = 30 * time.Second // who does not read for so long is disconnected
+	maxRecent        = 60               // events that a stream keeps for new and returning viewers
+	maxRecentBytes   = 2 << 20          // the same in bytes, but the last event is always kept
+	eventOverhead    = 1 << 10          // added to the values for the size of an event
+	keepMeta         = 4 << 10          // a viewer's larger buffer is not reused
+	maxPast          = 1000             // samples of one request for values of an archive
+	lookUpEvery      = 10               // fetches of a stream between look-ups of unknown names
+	liveWriteTimeout = 30 * time.Second // a viewer that does not read for so long is disconnected
 )
 
-// limits are the limits of a Gateway for its clients. A field that is 0 has its default. A Gateway
-// has fields for some.
+// limits are the limits of a Gateway. A field that is 0 means the default. The Gateway has exported
+// fields for some.
 type limits struct {
-	// MaxContexts limits the open contexts of all clients. MaxContextsPerClient limits those of one
-	// IP address; one more has the status 429.
+	// MaxContexts limits the open contexts of all clients, and MaxContextsPerClient those of one IP
+	// address. Beyond the latter a request gets the status 429.
 	MaxContexts, MaxContextsPerClient int
 	// MaxViewers and MaxViewersPerClient limit the clients of /live/events in the same way.
 	// MaxStreams limits the fetch loops that serve them. Viewers share a loop if source, interval

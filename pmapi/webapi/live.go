@@ -17,7 +17,7 @@ type streamKey struct {
 	interval time.Duration
 }
 
-// A watch is a metric that a viewer watches, at every so many fetches of the stream.
+// A watch is a metric of a viewer, which is fetched at every so many intervals of the stream.
 type watch struct {
 	name  string
 	every uint64
@@ -36,17 +36,16 @@ type streams struct {
 }
 
 // live streams the values of metrics as server-sent events, every interval seconds, until the
-// client disconnects. A name may end in @N: its metric is fetched every N intervals. All viewers of
-// a source at an interval share one context and one fetch for each interval, of all metrics that
-// any of them watches.
+// client disconnects. A name may end in @N, so that its metric is fetched every N intervals. All
+// viewers of a source at an interval share one context and one fetch for each interval.
 //
-// An event meta describes metrics and names instances, by their numbers. It comes first, and again
-// with new metrics and instances. An event values has the time and, for each fetched metric,
-// numbers of instances and values in turn, or null without values. An event failure says why a
-// whole fetch failed.
+// The event meta describes metrics and names instances by number. It comes first, and again when
+// there are new ones. The event values has the time and, for each fetched metric, alternating
+// instance numbers and values, or null without values. The event failure says why a whole fetch
+// failed.
 //
-// A new viewer gets the last values of the stream at once. A viewer that returns with Last-Event-ID
-// gets the events that it has missed. A viewer that reads too slowly misses some.
+// A new viewer first gets the events that the stream keeps. A viewer that returns with
+// Last-Event-ID gets the events that it missed. A viewer that reads too slowly misses some.
 func (q *query) live() error {
 	key, watches, err := q.streamKey()
 	if err != nil {
@@ -68,11 +67,11 @@ func (q *query) live() error {
 	return nil
 }
 
-// liveIntervals are the intervals of streams, in shortest ones; one between them is the next
-// longer.
+// liveIntervals are the possible intervals of streams, in units of LiveInterval. A requested
+// interval is rounded up, to at most the last of them.
 var liveIntervals = [...]float64{1, 2, 5, 10, 30, 60}
 
-// streamKey reads the parameters.
+// streamKey reads the parameters of a stream.
 func (q *query) streamKey() (key streamKey, watches []watch, err error) {
 	if watches, err = q.liveNames(); err != nil {
 		return key, nil, err
@@ -119,7 +118,7 @@ func (q *query) liveNames() ([]watch, error) {
 	return slices.CompactFunc(all, func(a, b watch) bool { return a.name == b.name }), nil
 }
 
-// seconds reads a parameter that is a positive number of seconds.
+// seconds parses a parameter that is a positive number of seconds.
 func seconds(name, text string) (time.Duration, error) {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(v > 0) || v > 9e9 {
@@ -128,7 +127,7 @@ func seconds(name, text string) (time.Duration, error) {
 	return time.Duration(v * float64(time.Second)), nil
 }
 
-// join finds the stream of a key for a viewer, or begins one.
+// join returns the stream of a key for a new viewer, and starts it if necessary.
 func (t *streams) join(g *Gateway, client netip.Addr, key streamKey, watches []watch, open opener) (*stream, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -160,7 +159,7 @@ func (t *streams) join(g *Gateway, client netip.Addr, key streamKey, watches []w
 	return s, nil
 }
 
-// leave ends a viewer, and with the last one the stream.
+// leave removes a viewer, and ends the stream with the last one.
 func (t *streams) leave(client netip.Addr, s *stream, watches []watch) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -175,7 +174,7 @@ func (t *streams) leave(client netip.Addr, s *stream, watches []watch) {
 	}
 }
 
-// close ends all streams and waits for their ends.
+// close ends all streams and waits for them.
 func (t *streams) close() {
 	t.mu.Lock()
 	t.closed = true
@@ -188,22 +187,22 @@ func (t *streams) close() {
 
 var eventType = []string{"text/event-stream"}
 
-// liveHead replies to HEAD with the type of events.
+// liveHead sets the content type of events.
 func (q *query) liveHead() error {
 	q.text = eventType[0]
 	return nil
 }
 
-// watch sends the events of a stream until the client goes, the stream ends, or a write takes too
-// long.
+// watch sends the events of a stream until the client disconnects, the stream ends, or a write
+// takes too long.
 func (q *query) watch(s *stream, watches []watch) {
 	h := q.w.Header()
 	q.setHeaders()
 	h["Content-Type"] = eventType
-	h["X-Accel-Buffering"] = []string{"no"} // of a proxy between
+	h["X-Accel-Buffering"] = []string{"no"} // for reverse proxies
 	q.w.WriteHeader(http.StatusOK)
 	rc := http.NewResponseController(q.w)
-	_ = rc.SetReadDeadline(time.Time{}) // the server's is for requests; where there are no deadlines, none is in the way
+	_ = rc.SetReadDeadline(time.Time{}) // the server's deadline is for the request; an error means that there is none
 	at, meta := s.position(q.r.Header.Get("Last-Event-ID")), uint64(0)
 	for {
 		_ = rc.SetWriteDeadline(time.Now().Add(liveWriteTimeout))

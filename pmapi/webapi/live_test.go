@@ -27,7 +27,7 @@ type viewer struct {
 	stop   context.CancelFunc
 	ended  chan struct{}
 	header http.Header
-	stuck  chan struct{} // writes wait until it is closed, if it is not nil
+	stuck  chan struct{} // if not nil, writes block until it is closed
 
 	mu     sync.Mutex
 	status int
@@ -46,7 +46,7 @@ func (v *viewer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// got is what has been received, without what has been before.
+// got returns what has been received since the last call.
 func (v *viewer) got() string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -59,7 +59,7 @@ func watch(t testing.TB, g *webapi.Gateway, query, lastID string) *viewer {
 	return watchStuck(t, g, query, lastID, nil)
 }
 
-// watchStuck makes a viewer that does not read until stuck is closed.
+// watchStuck starts a viewer that does not read until stuck is closed.
 func watchStuck(t testing.TB, g *webapi.Gateway, query, lastID string, stuck chan struct{}) *viewer {
 	ctx, stop := context.WithCancel(t.Context())
 	v := &viewer{stop: stop, ended: make(chan struct{}), header: http.Header{}, stuck: stuck}
@@ -92,7 +92,7 @@ func liveGateway(limits webapi.Limits) (g *webapi.Gateway, src *pmapitest.Source
 	return g, src, fetches, opened
 }
 
-// A thousand viewers cost the collector one fetch a second. Without viewers there are no fetches.
+// A thousand viewers share one fetch a second. Without viewers there are no fetches.
 func TestLiveShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, _, fetches, opened := liveGateway(webapi.Limits{MaxViewersPerClient: 1000})
@@ -118,7 +118,7 @@ func TestLiveShared(t *testing.T) {
 				t.Fatalf("viewer %d: %d, %d events: %s", i, v.status, n, got)
 			}
 		}
-		// A slow viewer delays no other viewer, and goes on with the events that are still kept.
+		// A slow viewer delays no other viewer, and continues with the events that are still kept.
 		time.Sleep(100 * time.Second)
 		close(stuck)
 		synctest.Wait()
@@ -139,8 +139,7 @@ func TestLiveShared(t *testing.T) {
 
 var eventID = regexp.MustCompile(`(?m)^id: (.*)$`)
 
-// A viewer that comes back gets the events that it missed. A new viewer gets those that others have
-// seen.
+// A viewer that returns gets the events that it missed. A new viewer gets those that are kept.
 func TestLiveBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, src, _, _ := liveGateway(webapi.Limits{})
@@ -162,7 +161,7 @@ func TestLiveBack(t *testing.T) {
 		if n := strings.Count(c.got(), "event: values"); n != 5 {
 			t.Errorf("%d earlier events, want 5", n)
 		}
-		// The collector goes and comes back.
+		// The collector disconnects and returns.
 		a.got()
 		src.Break(pdu.ErrIPC)
 		time.Sleep(2 * time.Second)
@@ -214,7 +213,7 @@ func TestLiveUnion(t *testing.T) {
 	})
 }
 
-// Instances that come are named when they come, alone.
+// New instances are named when they appear, without the old ones.
 func TestLiveInstances(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &pmapitest.Source{Host: "made.up"}
@@ -236,7 +235,7 @@ func TestLiveInstances(t *testing.T) {
 	})
 }
 
-// What clients are granted, and parameters that are wrong.
+// The limits of clients, and invalid parameters.
 func TestLiveLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, _, _, _ := liveGateway(webapi.Limits{MaxViewers: 3, MaxViewersPerClient: 2, MaxStreams: 1})
@@ -276,7 +275,7 @@ func TestLiveLimits(t *testing.T) {
 	})
 }
 
-// The values of an archive at any time.
+// Past values come from any time of an archive.
 func TestLivePast(t *testing.T) {
 	s := newGateway(t, func(g *webapi.Gateway) {
 		g.Allow = []string{"localhost", "web1", "*.example.com", "web2:*"}
@@ -302,13 +301,12 @@ func TestLivePast(t *testing.T) {
 }
 
 // BenchmarkViewers sends an event a second to a thousand viewers over TCP, in real time: ten
-// seconds with -benchtime=10x. The metrics are what they take of memory, sockets of the clients
-// included but not their buffers in the kernel, how many fetches an event takes, and how long after
-// its fetch an event has been received, by all but one viewer in a hundred and by the last.
+// seconds with -benchtime=10x. It reports the memory of server and clients without kernel buffers,
+// fetches per second, and the latency from fetch to receipt: the 99th percentile and the maximum.
 func BenchmarkViewers(b *testing.B) {
 	const viewers = 1000
 	g, src, fetches, _ := liveGateway(webapi.Limits{MaxViewersPerClient: viewers})
-	var fetched atomic.Int64 // when
+	var fetched atomic.Int64 // time of the last fetch, in nanoseconds
 	count := src.OnRequest
 	src.OnRequest = func(ctx context.Context, r pmapitest.Request) error {
 		if r.Method == "Fetch" {
@@ -332,7 +330,7 @@ func BenchmarkViewers(b *testing.B) {
 	}
 	var latencies []time.Duration
 	buf := make([]byte, 64<<10)
-	receive := func() { // what each receives next: the first waits for the event, and the last are those that it has kept waiting
+	receive := func() { // one read per viewer; the first waits for the event
 		for _, c := range all {
 			if _, err := c.Read(buf); err != nil {
 				b.Fatal(err)
@@ -340,16 +338,16 @@ func BenchmarkViewers(b *testing.B) {
 			latencies = append(latencies, time.Duration(time.Now().UnixNano()-fetched.Load()))
 		}
 	}
-	for range 2 { // the second time just after an event, with a second for it
+	for range 2 { // the second starts just after an event
 		receive()
-		for _, c := range all { // what else is said at first, which may have come in pieces
+		for _, c := range all { // drain the first events, which may come in pieces
 			for err := error(nil); err == nil; _, err = c.Read(buf) {
 				_ = c.SetReadDeadline(time.Now().Add(time.Millisecond / 10))
 			}
 			_ = c.SetReadDeadline(time.Time{})
 		}
 	}
-	receive() // an event for all
+	receive() // one event for all
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	latencies = latencies[:0]

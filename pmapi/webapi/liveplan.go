@@ -8,28 +8,28 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A livePlan has the metrics to fetch for streams and for past values, with their metadata and
-// instances. One goroutine fetches. Others may append the metadata concurrently.
+// A livePlan holds the metrics of a stream or of past values, with their metadata and instances.
+// One goroutine fetches. Others may append the metadata concurrently.
 type livePlan struct {
-	current []currentMetric // of the last fetch, in the order of its names
-	stale   bool            // names may stand for other metrics now
+	current []currentMetric // by the index of the name in the last fetch
+	stale   bool            // a name may now be that of another metric
 	fetches uint64
 
-	mu      sync.Mutex // held by who writes what follows, and by others who read it
+	mu      sync.Mutex // the goroutine that fetches holds it to write what follows, others to read
 	host    string
 	metrics map[string]*liveMetric
 	indoms  map[pdu.InDom]map[pdu.InstID]liveInst
 	version uint64 // of the last change
 }
 
-// A liveMetric is what a name stands for.
+// A liveMetric is the metric of a name.
 type liveMetric struct {
 	metricInfo
-	version  uint64 // the change that has brought it
-	lookedUp uint64 // the fetch for which it was looked up
+	version  uint64 // the version that changed it last
+	lookedUp uint64 // the number of the fetch that looked it up
 }
 
-// A currentMetric is a metric that has been fetched, with the index of its values.
+// A currentMetric is a fetched metric, with its index in the result.
 type currentMetric struct {
 	*liveMetric
 	at int
@@ -38,11 +38,11 @@ type currentMetric struct {
 // A liveInst is an instance.
 type liveInst struct {
 	name    string
-	version uint64 // the change that has brought it
+	version uint64 // the version that changed it last
 }
 
-// fetch fetches values. Names are looked up when they may have changed, and at times those that are
-// unknown.
+// fetch fetches values. It looks names up again when they may have changed, and unknown names now
+// and then.
 func (p *livePlan) fetch(q *query, names []string) error {
 	p.fetches++
 	if p.stale {
@@ -76,7 +76,7 @@ func (p *livePlan) fetchOnce(q *query, names []string) error {
 	return q.fetchPlan(&plan{ids: ids})
 }
 
-// lookUp finds the metrics of names that are new or have been unknown for a while, and their
+// lookUp looks up names that are new, or that have been unknown for lookUpEvery fetches, with their
 // one-line texts.
 func (p *livePlan) lookUp(q *query, names []string) error {
 	var infos []metricInfo
@@ -124,8 +124,8 @@ func (p *livePlan) lookUp(q *query, names []string) error {
 	return nil
 }
 
-// forget drops the metadata of metrics, except those that keep selects, and that of instance
-// domains without a metric.
+// forget drops the metadata of metrics, except those that keep selects, and instance domains that
+// are no longer used.
 func (p *livePlan) forget(keep func(name string) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -144,7 +144,7 @@ func (p *livePlan) forget(keep func(name string) bool) {
 	}
 }
 
-// nameInstances fetches the names of instances if there are others than before.
+// nameInstances fetches the names of instances if the values have unknown ones.
 func (p *livePlan) nameInstances(q *query) error {
 	for _, m := range p.current {
 		if m.err != nil {
@@ -173,8 +173,8 @@ func (p *livePlan) knows(d pdu.InDom, set pdu.ValueSet) bool {
 	return true
 }
 
-// setInstances replaces the instances of a domain. Those that have gone since the values were
-// fetched have their numbers as names.
+// setInstances replaces the instances of a domain. An instance of set that is not in insts gets its
+// number as its name.
 func (p *livePlan) setInstances(d pdu.InDom, insts []pdu.Instance, set pdu.ValueSet) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -198,8 +198,8 @@ func (p *livePlan) setInstances(d pdu.InDom, insts []pdu.Instance, set pdu.Value
 	p.indoms[d] = now
 }
 
-// appendMetaEvent appends an event meta with the changes of some metrics since a version, if there
-// are any. It returns the present version.
+// appendMetaEvent appends the event meta with the changes since a version, if there are any. It
+// returns the current version.
 func (p *livePlan) appendMetaEvent(b []byte, watches []watch, since uint64) ([]byte, uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -214,8 +214,8 @@ func (p *livePlan) appendMetaEvent(b []byte, watches []watch, since uint64) ([]b
 	return append(b, "\n\n"...), p.version
 }
 
-// appendMeta appends a JSON object with the changes of some metrics since a version. The caller
-// holds the lock.
+// appendMeta appends a JSON object with the changes of the watched metrics since a version. The
+// caller holds the lock.
 func (p *livePlan) appendMeta(b []byte, watches []watch, since uint64) (_ []byte, any bool) {
 	var indoms []pdu.InDom
 	b = append(appendString(append(b, `{"host":`...), p.host), `,"metrics":{`...)
@@ -261,7 +261,7 @@ func (p *livePlan) appendMeta(b []byte, watches []watch, since uint64) (_ []byte
 	return append(b, "}}"...), any
 }
 
-// append appends a member of a JSON object that describes the metric.
+// append appends a JSON member that describes the metric.
 func (m *liveMetric) append(b []byte) []byte {
 	b = append(appendString(b, m.name), ":{"...)
 	if m.err != nil {
@@ -285,8 +285,8 @@ func (m *liveMetric) append(b []byte) []byte {
 	return append(appendString(append(b, `,"text":`...), m.text), '}')
 }
 
-// appendValues appends a member of a JSON object with the values of a metric of the last fetch,
-// or null if it has no values or too many.
+// appendValues appends a JSON member with the values of metric i of the last fetch. It appends null
+// if the metric has no values or too many.
 func (p *livePlan) appendValues(q *query, b []byte, i int) []byte {
 	m := p.current[i]
 	b = append(appendString(b, m.name), ':')

@@ -26,7 +26,7 @@ var errFailedLogins = &failure{http.StatusTooManyRequests, "too many failed logi
 
 var errNeedLogin = &failure{http.StatusUnauthorized, "authentication required"}
 
-// login is whom the request is of: by HTTP basic authentication, or by its hostspec.
+// login returns the login of HTTP basic authentication, or else that of the hostspec.
 func (q *query) login() (login, error) {
 	_, spec, ok := q.params.first("hostspec", "hostname")
 	if !ok {
@@ -39,12 +39,12 @@ func (q *query) login() (login, error) {
 	return q.loginAs(h)
 }
 
-// maxLoggedUser is how many bytes of a user's name the log has.
+// maxLoggedUser limits a user name in the log, in bytes.
 const maxLoggedUser = 100
 
-// loginAs returns the login of a request that names a host. The error is errFailedLogins if logins
-// of the user from the client's address have failed too often. The right password is refused then
-// too, so a client beyond the limit does not learn it.
+// loginAs returns the login of a request that names a host. It returns errFailedLogins after too
+// many failed logins of the user from the client's address. The right password is then refused too,
+// so that the client cannot tell it from a wrong one.
 func (q *query) loginAs(h hostspec.Spec) (login, error) {
 	l, err := q.readLogin(h)
 	if err == nil && l.user == "" && q.g.RequireLogin {
@@ -67,7 +67,7 @@ func (q *query) loginFailed(l login, err error) {
 		slog.Any("user", loglimit.Text(l.user[:min(len(l.user), maxLoggedUser)])), slog.Any("err", err))
 }
 
-// countFailures returns open with a count of its failed logins.
+// countFailures returns open with its failed logins counted and logged.
 func (q *query) countFailures(l login, open opener) opener {
 	if l.user == "" {
 		return open
@@ -81,8 +81,8 @@ func (q *query) countFailures(l login, open opener) opener {
 	}
 }
 
-// readLogin returns the login of a request that names a host. It is empty for a user without a
-// password.
+// readLogin returns the login of HTTP basic authentication, or else that of h. A user without a
+// password in h is errNeedLogin.
 func (q *query) readLogin(h hostspec.Spec) (l login, err error) {
 	l.user, _ = h.Attr("username")
 	password, hasPassword := h.Attr("password")

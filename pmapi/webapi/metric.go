@@ -9,7 +9,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// metric describes metrics: those that are named, all below the names that are named, or all.
+// metric describes the metrics of the request: those with a PMID of a list, or those at or below
+// the names of a list. An empty list of names means all.
 func (q *query) metric() error {
 	key, list, ok := q.params.first("prefix", "names", "name", "pmids", "pmid")
 	if err := q.open(); err != nil {
@@ -43,7 +44,7 @@ func (q *query) metric() error {
 	return nil
 }
 
-// A metricInfo is a metric, or the error of its name.
+// A metricInfo describes a metric, or has the error of its name.
 type metricInfo struct {
 	name       string
 	err        error
@@ -53,7 +54,8 @@ type metricInfo struct {
 	text, help string
 }
 
-// metricsBelow are the metrics that a list of names stands for. One unknown name alone is an error.
+// metricsBelow returns the metrics at or below the names of a list. An unknown name is an error
+// only if it is the whole list.
 func (q *query) metricsBelow(list string) ([]metricInfo, error) {
 	var infos []metricInfo
 	for prefix := range strings.SplitSeq(list, ",") {
@@ -81,7 +83,7 @@ func (q *query) metricsBelow(list string) ([]metricInfo, error) {
 
 var errTooMany = badRequest("too many metrics")
 
-// metricsByID are the metrics of a list of PMIDs.
+// metricsByID returns the metrics of a list of PMIDs.
 func (q *query) metricsByID(list string) ([]metricInfo, error) {
 	var infos []metricInfo
 	for item := range strings.SplitSeq(list, ",") {
@@ -104,7 +106,7 @@ func (q *query) metricsByID(list string) ([]metricInfo, error) {
 	return infos, nil
 }
 
-// describe fills in all but the names.
+// describe sets all fields of infos but the names.
 func (q *query) describe(infos []metricInfo) error {
 	if err := q.lookUp(infos); err != nil {
 		return err
@@ -147,14 +149,14 @@ func (q *query) describe(infos []metricInfo) error {
 	return nil
 }
 
-// lookUp finds PMIDs and descriptors.
+// lookUp sets the PMIDs and descriptors of infos.
 func (q *query) lookUp(infos []metricInfo) error {
 	var names []string
 	var found []*metricInfo
 	for i := range infos {
 		switch {
 		case infos[i].err != nil:
-		case infos[i].name == "": // which collectors take for a malformed request
+		case infos[i].name == "": // collectors reject an empty name as malformed
 			infos[i].id, infos[i].desc.PMID, infos[i].err = pdu.NoPMID, pdu.NoPMID, errNoMetric
 		default:
 			names, found = append(names, infos[i].name), append(found, &infos[i])
@@ -203,7 +205,7 @@ func withoutNone(ids []pdu.PMID) []pdu.PMID {
 	return known
 }
 
-// texts returns the help texts of metrics; "" for a metric without one.
+// texts returns the help texts of metrics, with "" for a metric without one.
 func texts(ctx context.Context, c *pmapi.Context, ids []pdu.PMID, kind pdu.TextKind) ([]string, error) {
 	all, err := c.Texts(ctx, ids, kind)
 	if all == nil {
@@ -242,7 +244,7 @@ func (q *query) appendMetric(m *metricInfo) {
 	q.out = append(appendString(append(q.out, `,"text-help":`...), m.help), '}')
 }
 
-// typeWord is the name of a type in replies.
+// typeWord returns the name of a type in replies.
 func typeWord(t pdu.Type) string {
 	switch t {
 	case pdu.TypeNoSupport:

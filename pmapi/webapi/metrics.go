@@ -15,33 +15,32 @@ import (
 	"github.com/pcp-go/pcp/pmapi/internal/nodeview"
 )
 
-// A scrapeKey is what scrapes have in common that share a context.
+// A scrapeKey identifies the context that scrapes share.
 type scrapeKey struct {
 	spec  string
 	login login
 }
 
-// name names a source in the log, without attributes, because one may be a password.
+// name returns the source for the log, without attributes, because one may be a password.
 func (k scrapeKey) name() string {
 	host, _, _ := strings.Cut(k.spec, "?")
 	return cmp.Or(host, "localhost")
 }
 
-// A pageKey is what pages have in common that are made in the same way.
+// A pageKey holds the parameters that determine the pager of a page.
 type pageKey struct {
 	view, names, filter, match string
 	times                      bool
 }
 
-// metrics replies with metrics as text for Prometheus: in the form of pmproxy, or in the format
-// that the request asks for. Scrapes of a collector share one context, which is kept between them,
-// for all that a page needs but the values is read once.
+// metrics replies with metrics as text, in pmproxy's format or the one that the request asks for.
+// Scrapes of a source share one context, so that metadata is read only once.
 func (q *query) metrics() error {
 	style, err := q.style()
 	if err != nil {
 		return err
 	}
-	if _, err := q.pollTimeout(); err != nil { // which is of no use here
+	if _, err := q.pollTimeout(); err != nil { // checked as pmproxy does, but not used
 		return err
 	}
 	for done := false; !done; {
@@ -60,7 +59,7 @@ func (q *query) metrics() error {
 	return nil
 }
 
-// style is how the page is written that the request asks for. The reply has its content type.
+// style returns the format of the page, and sets the content type of the reply.
 func (q *query) style() (exposition.Style, error) {
 	q.w.Header().Add("Vary", "Accept, Accept-Encoding")
 	format, _ := q.params.get("format")
@@ -83,14 +82,14 @@ func unavailable(err error) error {
 	return &failure{http.StatusServiceUnavailable, text(err)}
 }
 
-// isFailure reports whether an error has its own status.
+// isFailure reports whether an error has a status.
 func isFailure(err error) bool {
 	_, ok := errors.AsType[*failure](err)
 	return ok
 }
 
-// scrape makes a page. If done is false the caller tries again with a new context, because that of
-// earlier scrapes failed. Its connection may be lost, or its archive may have ended.
+// scrape makes a page. If done is false, the shared context has failed, for example because its
+// connection is lost or its archive has ended. The caller then tries again with a new one.
 func (q *query) scrape(style exposition.Style, isNew bool) (done bool, err error) {
 	err = q.appendPage(style)
 	if err == nil || isFailure(err) || q.s.scrapes == nil {
@@ -105,8 +104,8 @@ func (q *query) scrape(style exposition.Style, isNew bool) (done bool, err error
 	return !again, err
 }
 
-// openForScrapes finds the context of the request, or the one for scrapes of its source, or opens
-// that.
+// openForScrapes finds the context of the request, or else the one that scrapes of its source
+// share, which it opens if necessary.
 func (q *query) openForScrapes() (isNew bool, err error) {
 	if _, given := q.params.get("context"); given || q.pathID != "" {
 		return true, q.open()
@@ -129,7 +128,7 @@ func (q *query) openForScrapes() (isNew bool, err error) {
 	return isNew, q.take()
 }
 
-// appendPage reads the metrics and writes them.
+// appendPage reads the metrics and appends the page.
 func (q *query) appendPage(style exposition.Style) error {
 	var key pageKey
 	_, key.names, _ = q.params.first("names", "name", "prefix", "target")
@@ -173,11 +172,11 @@ func (q *query) makePage(key pageKey, style exposition.Style) ([]byte, error) {
 	return page, err
 }
 
-// pcpNames is the first line of a page for a person.
+// pcpNames is the first line of a page for persons.
 const pcpNames = "# These are the names and units of PCP's pmproxy. Prometheus gets other names, in base units: add format=prometheus to the URL to see them.\n"
 
-// isReader reports whether a person seems to request the page, with a browser or curl, who would
-// take its names for those that Prometheus gets.
+// isReader reports whether a person seems to request the page, with curl or a browser. Persons
+// could mistake its names for those that Prometheus gets.
 func (q *query) isReader(style exposition.Style) bool {
 	_, chosen := q.params.get("format")
 	view, _ := q.params.get("view")
@@ -185,7 +184,7 @@ func (q *query) isReader(style exposition.Style) bool {
 	return style.Format == exposition.PCP && !chosen && view == "" && !q.compat && (accept == "*/*" || strings.Contains(accept, "text/html"))
 }
 
-// pager makes what makes pages.
+// pager returns a new pager for pages of a key.
 func (q *query) pager(key pageKey) (exposition.Pager, error) {
 	switch key.view {
 	case "":
@@ -206,13 +205,13 @@ func (q *query) pager(key pageKey) (exposition.Pager, error) {
 	if f != nil {
 		p.Reader.Keep = f.keep
 	}
-	if q.s.scrapes != nil && key.names == "" { // of a part they would be told again
+	if q.s.scrapes != nil && key.names == "" { // other pages would repeat what the full page logs
 		p.Log = q.g.log.With("source", q.s.scrapes.name())
 	}
 	return &filteredPages{p, f}, nil
 }
 
-// filteredPages makes pages of the metrics that a filter keeps, or of all without one.
+// filteredPages makes pages of the metrics that a filter keeps. A nil filter keeps all.
 type filteredPages struct {
 	pages  *exposition.Handler
 	filter *filter
@@ -230,8 +229,8 @@ func (p *filteredPages) AppendPage(ctx context.Context, b []byte, s exposition.S
 	return b, err
 }
 
-// A filter drops metrics whose names match. It tests each name when the names are read. It stops
-// after half of the time of a request, so that the reply can name it as the cause.
+// A filter drops metrics whose names match. Its tests may take half of RequestTimeout, so that the
+// reply can name the filter as the cause.
 type filter struct {
 	drops matcher
 	limit time.Duration
@@ -246,7 +245,8 @@ func (f *filter) keep(name string, _ pdu.Desc) bool {
 	return !f.late && !f.drops(name)
 }
 
-// filter is the filter for a list of names: each is a pattern, or what the parameter match says.
+// filter returns the filter for a list of names, which are glob patterns unless the parameter match
+// says otherwise. It is nil for an empty list.
 func (q *query) filter(list string) (*filter, error) {
 	drops, err := q.matcher(list, "glob")
 	if err != nil || list == "" {
@@ -255,8 +255,8 @@ func (q *query) filter(list string) (*filter, error) {
 	return &filter{drops: drops, limit: q.g.limits.RequestTimeout / 2}, nil
 }
 
-// namesBelow are the names of a list below which there are metrics. It is an error if there is
-// none.
+// namesBelow returns the names of a list that exist in the name space. It is an error if none
+// exists.
 func (q *query) namesBelow(list string) (names []string, err error) {
 	below := 0
 	var unknown error
@@ -284,7 +284,7 @@ func (q *query) namesBelow(list string) (names []string, err error) {
 	return names, nil
 }
 
-// metricsHead replies to HEAD with the type of the page, which it does not make.
+// metricsHead sets the content type of the page.
 func (q *query) metricsHead() error {
 	_, err := q.style()
 	return err

@@ -11,7 +11,7 @@ import (
 //go:embed page
 var pageFiles embed.FS
 
-// pageTypes are the types of the page's files, by the ends of their names.
+// pageTypes maps file name extensions to content types.
 var pageTypes = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
@@ -19,8 +19,7 @@ var pageTypes = map[string]string{
 	".svg":  "image/svg+xml",
 }
 
-// pagePolicy is what a browser lets the page do: use what comes from here, and run no script that
-// is within the page.
+// pagePolicy lets the page load only what this server serves, and run no inline script.
 var pagePolicy = []string{"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"}
 
 var noReferrer = []string{"no-referrer"}
@@ -28,7 +27,7 @@ var noReferrer = []string{"no-referrer"}
 // page replies with a file of the page.
 func (q *query) page() (err error) {
 	if q.g.RequireLogin && q.r.Header.Get("Authorization") == "" {
-		return errNeedLogin // so that the browser asks for it; the metrics need the right one
+		return errNeedLogin // so that the browser asks for it; requests for metrics check it
 	}
 	name := q.r.URL.Path[1:]
 	if name == "" {

@@ -30,10 +30,10 @@ var (
 	picturesOf = flag.String("pictures-of", "", "take the page with this `URL` in place of that of a made up host")
 )
 
-// maxPage is how large the page may be in all.
+// maxPage limits the size of all files of the page.
 const maxPage = 150 << 10
 
-// All files of the page are there, below any path, and need nothing from elsewhere.
+// The page is served below any path, and loads nothing from other servers.
 func TestPageFiles(t *testing.T) {
 	src := newSource()
 	g := &webapi.Gateway{Local: sourceOf(src.Context)}
@@ -79,13 +79,13 @@ func TestPageFiles(t *testing.T) {
 	}
 }
 
-// hostile is a text that would do something if it were HTML.
+// hostile is a text that would run a script if it were HTML.
 const hostile = `<img src=x onerror="document.title='bad'"><script>document.title='bad'</script>`
 
-// vitalSource is a host whose vital signs have known values.
+// vitalSource returns a host whose vital signs have known values.
 func vitalSource() (s *pmapitest.Source, nets *pmapitest.InDom) {
 	s = &pmapitest.Source{Host: "web1.example.com", Labels: `{"hostname":"web1.example.com"}`}
-	// counter counts so many units a second, for each instance a multiple.
+	// counter adds a counter of perSecond units a second, times the instance number plus one.
 	counter := func(name string, units pdu.Units, perSecond float64, d *pmapitest.InDom) {
 		pmapitest.Add(s, pmapitest.Metric[uint64]{Name: name, Sem: pdu.SemCounter, Units: units, InDom: d, Text: "Text of " + name, Help: "Help of " + name,
 			Value: func(now time.Time, i pdu.Instance) (uint64, error) {
@@ -118,7 +118,7 @@ func vitalSource() (s *pmapitest.Source, nets *pmapitest.InDom) {
 	return s, nets
 }
 
-// pageServer serves a gateway that can be restarted at its address.
+// pageServer serves a gateway and can restart it at the same address.
 type pageServer struct {
 	g    *webapi.Gateway
 	srv  *http.Server
@@ -143,8 +143,7 @@ func busy(ctx context.Context) (*pmapi.Context, error) {
 	return pmapi.Open(ctx, "../../examples/internal/pmstat/testdata/archive/host")
 }
 
-// sparse makes an archive of ten minutes, whose processes are recorded each minute and not in the
-// last one.
+// sparse writes an archive of ten minutes. Processes are recorded each minute, but not in the last.
 func sparse(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "sparse")
@@ -181,26 +180,26 @@ func sparse(t *testing.T) string {
 	return path
 }
 
-// testPageSparse: the table of processes has what there was last, and the times that are shown have
-// words.
+// testPageSparse checks that the table of processes has the last recorded values, and that the
+// duration is in words.
 func testPageSparse(t *testing.T, b *browser, s *pageServer) {
 	p := b.open(t, "http://"+s.addr+"/pcp/#source=sparse", 1280, 900)
 	p.wait(t, textOf(`[data-panel="processes"] tbody tr`)+` === "7 worker25 %4 MiB" || `+textOf(`[data-panel="processes"] tbody tr`)+` === "7 worker25.0 %4 MiB"`)
 	p.wait(t, textOf("#window option:checked")+` === "10 minutes"`)
 }
 
-// near is an expression that is true if the value of a series in a card is near a number.
+// near returns an expression that is true if a series in a card has about the given value.
 func near(panel, series string, value float64) string {
 	return fmt.Sprintf(`(() => { const e = [...document.querySelectorAll('[data-panel="%s"] [data-series]')].find(e => e.dataset.series === %q);
 		return e !== undefined && e.dataset.value !== '' && Math.abs(Number(e.dataset.value) - %g) <= %g; })()`, panel, series, value, max(value/50, 1e-9))
 }
 
-// textOf is an expression of the text of an element.
+// textOf returns an expression for the text of an element.
 func textOf(selector string) string {
 	return fmt.Sprintf("document.querySelector(%q).textContent", selector)
 }
 
-// The page in a browser.
+// TestInteropPage tests the page in a browser.
 func TestInteropPage(t *testing.T) {
 	if !*all && *pictures == "" && !pcptest.Required() {
 		t.Skip("it takes seconds: -all or PCP_INTEROP=require runs it")
@@ -261,7 +260,7 @@ func testPageValues(t *testing.T, p *tab) {
 	p.wait(t, `/777 .usr.bin.worker1[78]\.?\d* %6 MiB/.test(`+textOf(`[data-panel="processes"] tbody tr`)+")")
 	p.wait(t, textOf(`[data-panel="processes"] tbody tr:nth-child(2) td`)+" === "+fmt.Sprintf("%q", "42 "+hostile))
 	p.wait(t, `document.body.dataset.state === "live"`)
-	// The charts move: time passes, and something is drawn.
+	// Charts move as time passes, and draw something.
 	when := p.eval(t, "document.getElementById('position').value")
 	p.wait(t, fmt.Sprintf("Number(document.getElementById('position').value) > Number(%q)", when))
 	p.wait(t, `(() => { const c = document.querySelector('[data-panel="cpu"] canvas'); return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(v => v !== 0); })()`)
@@ -274,11 +273,11 @@ func testPageSearch(t *testing.T, p *tab) {
 	p.wait(t, textOf("#found li")+`.includes("Help of network.interface.in.bytes") && document.getElementById("search").getAttribute("aria-activedescendant") === "found0"`)
 	p.keys(t, "Enter")
 	p.wait(t, near("network.interface.in.bytes", "lo", 2<<10)+" && "+near("network.interface.in.bytes", "eth1", 3<<10))
-	// One instance alone.
+	// Filter for one instance.
 	p.eval(t, `document.querySelector('[data-panel="network.interface.in.bytes"] .filter').focus()`)
 	p.keys(t, "ETH1")
 	p.wait(t, `document.querySelectorAll('[data-panel="network.interface.in.bytes"] [data-series]').length === 1 && `+near("network.interface.in.bytes", "eth1", 3<<10))
-	// What would be HTML is text: in the list, in a card, in the help.
+	// HTML in a text is shown as text: in the list, in a card, in the help.
 	p.eval(t, "document.activeElement.blur()")
 	p.keys(t, "/", "words evil")
 	p.wait(t, `document.querySelectorAll("#found li").length === 1`)
@@ -289,7 +288,7 @@ func testPageSearch(t *testing.T, p *tab) {
 	p.eval(t, `document.querySelector('[data-panel="t.words"] details').open = true`)
 	p.wait(t, textOf(`[data-panel="t.words"] details`)+`.includes("evil: <b onclick=x>")`)
 	p.wait(t, textOf(`[data-panel="t.words"] [data-series] b`)+" === "+fmt.Sprintf("%q", hostile))
-	p.wait(t, `(() => { const e = document.querySelector('[data-panel="t.words"] [data-series] b'); return e.scrollWidth <= e.clientWidth; })()`) // all of it is seen
+	p.wait(t, `(() => { const e = document.querySelector('[data-panel="t.words"] [data-series] b'); return e.scrollWidth <= e.clientWidth; })()`) // not truncated
 	if n := p.eval(t, `document.querySelectorAll("img, script:not([src])").length`); n != 0.0 || p.eval(t, "document.title") != "web1.example.com – metrics" {
 		t.Errorf("%v elements of texts; the title: %v", n, p.eval(t, "document.title"))
 	}
@@ -298,7 +297,8 @@ func testPageSearch(t *testing.T, p *tab) {
 	p.eval(t, "document.activeElement.blur()")
 }
 
-// testPageAxis looks at the lines of charts whose top is given: those of memory are at round sizes.
+// testPageAxis checks the grid lines of charts with a fixed top: those of memory are at round
+// sizes.
 func testPageAxis(t *testing.T, p *tab) {
 	for gib, want := range map[float64]float64{32: 8, 23.5: 8, 7.6: 2, 1: 0.25, 503: 128} {
 		got := p.eval(t, fmt.Sprintf(`import(new URL("page/chart.js", location.href)).then(m => m.range([], {fixed: true, top: %g * 2 ** 30, unit: {kind: "bytes", suffix: ""}}).distance / 2 ** 30)`, gib))
@@ -314,7 +314,7 @@ func testPageKeys(t *testing.T, p *tab) {
 	at := p.eval(t, "document.getElementById('position').value")
 	p.keys(t, "+")
 	p.wait(t, `document.getElementById("window").value === "60"`)
-	p.wait(t, fmt.Sprintf("Number(document.getElementById('position').max) > Number(%q) + 1", at)) // it goes on behind
+	p.wait(t, fmt.Sprintf("Number(document.getElementById('position').max) > Number(%q) + 1", at)) // it continues
 	if now := p.eval(t, "document.getElementById('position').value"); now != at {
 		t.Errorf("paused at %v, and shown is %v", at, now)
 	}
@@ -358,7 +358,7 @@ func testPageArchive(t *testing.T, b *browser, s *pageServer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// loads are what the archive says of a time.
+	// load reads the archive at a time.
 	load := func(at time.Time) float64 {
 		g := c.Group()
 		v := pmapi.Add[float64](g, "kernel.all.load", pmapi.Instance("1 minute"))
@@ -378,7 +378,7 @@ func testPageArchive(t *testing.T, b *browser, s *pageServer) {
 	p.wait(t, `document.body.dataset.state === "archive" && document.getElementById("pause").hidden`)
 	p.wait(t, `document.querySelector('[data-panel="kernel.all.load"] [data-series]') !== null`)
 	p.picture(t, *pictures, "archive")
-	// Scrubbed by the slider, as a user moves it.
+	// Move the slider as a user does.
 	for _, part := range []time.Duration{2, 4} {
 		at := label.Start.Add(end.Sub(label.Start) / part)
 		p.eval(t, fmt.Sprintf(`(() => { const e = document.getElementById("position"); e.value = %d.%09d; e.dispatchEvent(new Event("input")); })()`, at.Unix(), at.Nanosecond()))

@@ -14,14 +14,14 @@ import (
 	"github.com/pcp-go/pcp/pmapi/internal/exposition"
 )
 
-// maxPageTime limits how long a page is read for a request that has ended.
+// maxPageTime limits the time to read a page, also after its request has ended.
 const maxPageTime = 10 * time.Minute
 
-// maxPageAge is how long the page of a request that has ended is kept for the next one: longer than
-// a scrape interval of Prometheus, which is 1 minute by default.
+// maxPageAge is how long a page is kept for the next request if its own has ended. It exceeds the
+// default scrape interval of Prometheus, 1 minute.
 const maxPageAge = 90 * time.Second
 
-// A keptPage is a page that was read for a request that has ended.
+// A keptPage is a page whose request ended before it was read.
 type keptPage struct {
 	key   pageKey
 	style exposition.Style
@@ -29,11 +29,11 @@ type keptPage struct {
 	at    time.Time
 }
 
-// A pageRead reads a page. It continues when its request ends, because a read that is interrupted
-// begins with all metadata again. The session keeps the page for the next request then.
+// A pageRead reads a page. It continues after its request ends, because an interrupted read would
+// have to fetch all metadata again. The session then keeps the page for the next request.
 type pageRead struct {
-	ended     atomic.Bool   // the read or its request; the first of both sets it
-	done      chan struct{} // closed when the read has ended before its request
+	ended     atomic.Bool   // set by the first to end: the read or its request
+	done      chan struct{} // closed if the read ends first
 	page      []byte
 	err       error
 	recovered any // from a panic
@@ -48,7 +48,7 @@ func (q *query) readPage(key pageKey, style exposition.Style) error {
 			return nil
 		}
 	}
-	reader := *q // the request's is used again when that has ended
+	reader := *q // q is reused after its request
 	reader.w, reader.params = nil, slices.Clone(q.params)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.ctx), maxPageTime)
 	reader.ctx = ctx
@@ -65,7 +65,7 @@ func (q *query) readPage(key pageKey, style exposition.Style) error {
 	case <-r.done:
 	case <-q.ctx.Done():
 		if r.ended.CompareAndSwap(false, true) {
-			q.s, q.hasTurn = nil, false // which the read gives back
+			q.s, q.hasTurn = nil, false // r.keep releases the session
 			return &failure{http.StatusServiceUnavailable, "the source is slow: the next request gets the metrics that are being read"}
 		}
 		<-r.done
@@ -77,7 +77,7 @@ func (q *query) readPage(key pageKey, style exposition.Style) error {
 	return r.err
 }
 
-// run reads the page. After the end of the request it gives the session back.
+// run reads the page. If the request has ended by then, it releases the session.
 func (r *pageRead) run(q *query, key pageKey, style exposition.Style) {
 	defer func() {
 		r.recovered = recover()
@@ -94,7 +94,7 @@ func (r *pageRead) run(q *query, key pageKey, style exposition.Style) {
 	r.page, r.err = q.makePage(key, style)
 }
 
-// keep gives the session back, with the page for the next request.
+// keep stores the page in the session and releases the session.
 func (r *pageRead) keep(q *query, key pageKey, style exposition.Style) {
 	switch {
 	case r.err == nil:

@@ -15,8 +15,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/webapi"
 )
 
-// A scrape of a slow source ends with the time limit of requests, or when its client disconnects.
-// The page is still read to its end, and the next scrape gets it.
+// A scrape of a slow source ends at the time limit of requests, or when its client disconnects. The
+// page is still read to its end, and the next scrape gets it.
 func TestSlowScrape(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const takes = 8 * time.Second
@@ -56,7 +56,7 @@ func TestSlowScrape(t *testing.T) {
 		at(210 * time.Second)
 		scrape(t.Context(), http.StatusOK, "\nt_slow 4", 0)
 		scrape(t.Context(), http.StatusServiceUnavailable, slow, 5*time.Second)
-		g.Close() // ends what is being read
+		g.Close() // also ends the read
 		if n := reads.Load(); n != 5 {
 			t.Errorf("%d reads, want 5", n)
 		}

@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// TestInteropParameters makes requests of pmproxy and of a Gateway. Both reply alike to those of
-// testdata/alike.txt, except for the differences that normalize removes. The requests of unlike
-// follow.
+// TestInteropParameters makes requests to pmproxy and to a Gateway. Replies to those of
+// testdata/alike.txt are equal after normalize. Those of unlike differ.
 func TestInteropParameters(t *testing.T) {
 	text, err := os.ReadFile("testdata/alike.txt")
 	if err != nil {
@@ -51,8 +50,8 @@ func TestInteropParameters(t *testing.T) {
 	}
 }
 
-// sameHeaders compares headers of replies. The Gateway sends others as well, types with a version,
-// and no permission for pages of all origins.
+// sameHeaders compares headers of replies. The Gateway sends additional headers, types with a
+// version, and no permission for all origins.
 func sameHeaders(t *testing.T, line, method string, c, ours http.Header) {
 	t.Helper()
 	if got, _, _ := strings.Cut(ours.Get("Content-Type"), ";"); got != c.Get("Content-Type") {
@@ -84,9 +83,9 @@ var (
 	derivedID = regexp.MustCompile(`"511\.2047\.\d+"`)
 )
 
-// normalize removes from a reply what differs by nature, or by defects of pmproxy in these rows of
-// the checklist: second names of a metric (11), labels of instances (15) and of pages (15, 20), and
-// the order of instances.
+// normalize removes expected differences, and defects of pmproxy in these rows of the checklist:
+// second names of a metric (11), labels of instances (15) and of pages (15, 20), and the order of
+// instances.
 func normalize(r reply, fill *strings.Replacer) reply {
 	b := strings.ReplaceAll(r.body, fill.Replace(`"context":$C`), `"context":C`)
 	b = refused.ReplaceAllString(b, "$1") // the Gateway adds the address

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// params are the parameters of a request, in their order.
+// params are the parameters of a request, in order.
 type params []param
 
 type param struct{ name, value string }
@@ -15,7 +15,7 @@ type param struct{ name, value string }
 // maxParams limits the parameters of a request.
 const maxParams = 64
 
-// parse adds the parameters of a query string. A value may have "=" in it.
+// parse adds the parameters of a query string. A value may contain "=".
 func (p *params) parse(raw string) error {
 	for raw != "" {
 		var pair string
@@ -47,13 +47,13 @@ func unescape(s string) (string, error) {
 	if err != nil {
 		return "", badRequest("invalid encoding of a parameter")
 	}
-	if strings.IndexByte(s, 0) >= 0 { // with which texts end in C: a collector would see another one
+	if strings.IndexByte(s, 0) >= 0 { // a collector would read the text only up to there
 		return "", badRequest("a parameter has a NUL in it")
 	}
 	return s, nil
 }
 
-// get returns the first value of a parameter, and whether it was given.
+// get returns the first value of a parameter.
 func (p params) get(name string) (value string, ok bool) {
 	for i := range p {
 		if p[i].name == name {
@@ -63,7 +63,7 @@ func (p params) get(name string) (value string, ok bool) {
 	return "", false
 }
 
-// first returns the first given one of some parameters, in the order of preference.
+// first returns the first of the named parameters that the request has.
 func (p params) first(names ...string) (name, value string, ok bool) {
 	for _, name := range names {
 		if value, ok := p.get(name); ok {

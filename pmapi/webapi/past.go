@@ -13,8 +13,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// sources lists the names of the sources that are not collectors, and the collectors that clients
-// may name besides that of this computer, without patterns.
+// sources lists the names of Sources, and the entries of Allow without patterns, except for this
+// computer's collector.
 func (q *query) sources() error {
 	if q.g.RequireLogin {
 		q.out = append(q.out, `{"sources":[],"hosts":[]}`...)
@@ -40,9 +40,8 @@ func (q *query) appendList(b []byte, list []string) []byte {
 	return append(b, ']')
 }
 
-// past replies with the values of an archive: count of them, from start on, step seconds apart. The
-// metadata and instances of a stream precede them. Without names the reply has only the start and
-// the end of the archive.
+// past replies with count samples of an archive, from start on, step seconds apart, and with the
+// metadata of their metrics. Without names the reply has only the start and the end of the archive.
 func (q *query) past() error {
 	if err := q.openNew(true); err != nil {
 		return err
@@ -69,7 +68,7 @@ func (q *query) past() error {
 	return nil
 }
 
-// appendSeconds appends a time.
+// appendSeconds appends a time in seconds since 1970.
 func appendSeconds(b []byte, t time.Time) []byte {
 	return appendNanos(append(strconv.AppendInt(b, t.Unix(), 10), '.'), t.Nanosecond())
 }
@@ -98,7 +97,7 @@ func (q *query) appendPast(first time.Time) error {
 	if err != nil || count < 1 || count > maxPast {
 		return badRequest("count must be from 1 to " + strconv.Itoa(maxPast))
 	}
-	if early := first.Sub(start); early > 0 { // there is nothing before
+	if early := first.Sub(start); early > 0 { // skip the steps before the archive
 		steps := min((early-1)/step+1, maxPast)
 		start, count = start.Add(steps*step), count-int(steps)
 	}

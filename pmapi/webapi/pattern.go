@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pattern"
 )
 
-// A matcher reports whether a name is one that a request selects.
+// A matcher reports whether a request selects a name.
 type matcher func(name string) bool
 
 // checkMatch returns an error if the parameter match has an unknown value.
@@ -17,8 +17,8 @@ func (q *query) checkMatch() error {
 	return err
 }
 
-// matcher returns a matcher for a list of names, interpreted as the parameter match says, or else
-// as how says. The values "glob" and "regex" are for patterns, "regex" for a part of the name.
+// matcher returns a matcher for a list of names. The parameter match, or how without it, says how
+// to compare: "exact", "glob", or "regex", which matches a part of the name.
 func (q *query) matcher(list, how string) (matcher, error) {
 	if match, ok := q.params.get("match"); ok {
 		how = match
@@ -46,7 +46,7 @@ func (q *query) matcher(list, how string) (matcher, error) {
 		case err == errLargePattern:
 			return nil, err
 		case how == "glob":
-			continue // as [z-a], which matches nothing
+			continue // an invalid pattern such as [z-a] matches nothing
 		default:
 			return nil, badRequest(name + " - invalid regular expression")
 		}
@@ -62,8 +62,7 @@ func (q *query) matcher(list, how string) (matcher, error) {
 	}, nil
 }
 
-// compile makes a regular expression of a pattern, which as in the C library may have \w and \b in
-// it.
+// compile compiles a pattern. A regular expression may contain \w and \b, as in the C library.
 func compile(how, text string) (*regexp.Regexp, error) {
 	if how == "glob" {
 		text = `(?s)\A(?:` + globExpr(text) + `)\z`
@@ -77,8 +76,8 @@ func compile(how, text string) (*regexp.Regexp, error) {
 
 var errLargePattern = badRequest("pattern too long: its repetitions stand for too much")
 
-// globExpr is a regular expression for a pattern of fnmatch(3) without flags: "*" stands for
-// slashes too.
+// globExpr returns a regular expression for a pattern of fnmatch(3) without flags, where "*"
+// matches slashes too.
 func globExpr(pattern string) string {
 	var b strings.Builder
 	for i := 0; i < len(pattern); i++ {
@@ -103,8 +102,8 @@ func globExpr(pattern string) string {
 	return b.String()
 }
 
-// bracketExpr is a regular expression for the bracket at the beginning of a pattern, and how long
-// that is. A bracket that does not end is itself.
+// bracketExpr returns a regular expression for the bracket at the start of a pattern, and the
+// length of the bracket. An unclosed bracket stands for itself.
 func bracketExpr(pattern string) (expr string, n int) {
 	i := 1
 	negated := i < len(pattern) && (pattern[i] == '!' || pattern[i] == '^')

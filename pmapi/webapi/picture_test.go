@@ -20,7 +20,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/webapi"
 )
 
-// pictureTime is the time that the picture of README.md shows.
+// pictureTime is the duration that the picture of README.md shows.
 const pictureTime = time.Minute
 
 // TestPagePictures makes the picture of README.md, testdata/page.png, and the same in the dark. It
@@ -59,8 +59,7 @@ func TestPagePictures(t *testing.T) {
 	}
 }
 
-// shrinkPicture makes a picture of the 256 colours that are in it most, which takes a third of the
-// bytes.
+// shrinkPicture reduces a picture to its 256 most frequent colours, and to a third of its size.
 func shrinkPicture(t *testing.T, name string) {
 	t.Helper()
 	b, err := os.ReadFile(name)
@@ -89,8 +88,7 @@ func shrinkPicture(t *testing.T, name string) {
 	}
 }
 
-// A course is the rate of something that happens at random, for each second of a picture: about a
-// mean, with bursts.
+// A course is the rate of random events, for each second of a picture: about a mean, with bursts.
 type course []float64
 
 func newCourse(r *rand.Rand, mean, noise, burst float64) course {
@@ -106,7 +104,7 @@ func newCourse(r *rand.Rand, mean, noise, burst float64) course {
 	return c
 }
 
-// at is the rate after a time, and total what has happened until then.
+// at returns the rate after a time, and total the number of events until then.
 func (c course) at(d time.Duration) float64 { return c[min(int(d.Seconds()), len(c)-1)] }
 
 func (c course) total(d time.Duration) (sum float64) {
@@ -117,7 +115,7 @@ func (c course) total(d time.Duration) (sum float64) {
 	return sum + c[whole]*(d.Seconds()-float64(whole))
 }
 
-// shopSource is a host that sells something, whose values are the same in each run.
+// shopSource returns the host of a shop. Its values are the same in each run.
 func shopSource() *pmapitest.Source {
 	s := &pmapitest.Source{Host: "web1.example.com", Labels: `{"hostname":"web1.example.com"}`}
 	r, began := rand.New(rand.NewPCG(2, 6)), time.Now().Add(-time.Second)
@@ -163,7 +161,7 @@ func shopSource() *pmapitest.Source {
 	return s
 }
 
-// shopProcesses are the processes of the host.
+// shopProcesses adds the processes of the host.
 func shopProcesses(s *pmapitest.Source, r *rand.Rand, counter, gauge func(string, pdu.Units, *pmapitest.InDom, ...course)) {
 	var names []string
 	var user, system, memory []course

@@ -2,7 +2,7 @@ package webapi
 
 import "github.com/pcp-go/pcp/pdu"
 
-// profile adds instances to those that fetch has, or removes some.
+// profile adds instances to the profile of the context, or removes them.
 func (q *query) profile() error {
 	expr, ok := q.params.get("expr")
 	if !ok {
@@ -39,7 +39,7 @@ func (q *query) profile() error {
 	return q.succeed()
 }
 
-// profileInDom is the domain that the request is about, pdu.NoInDom for all.
+// profileInDom returns the instance domain of the request, or pdu.NoInDom for all.
 func (q *query) profileInDom() (pdu.InDom, error) {
 	if name, ok := q.params.get("name"); ok {
 		return q.indomOf(name)
@@ -55,8 +55,8 @@ func (q *query) profileInDom() (pdu.InDom, error) {
 	return d, nil
 }
 
-// profileInstances returns the instances that the request selects; nil means all. If the request
-// selects no instance, none is true.
+// profileInstances returns the instances that the request selects; nil means all. None is true if
+// its parameters match no instance.
 func (q *query) profileInstances(d pdu.InDom) (ids []pdu.InstID, none bool, err error) {
 	if !q.selects() || d == pdu.NoInDom {
 		return nil, false, nil

@@ -15,16 +15,16 @@ type query struct {
 	ctx       context.Context
 	params    params
 	name      string // of its route, or ""
-	status    int    // of the reply
-	compat    bool   // of the older interface
-	isContext bool   // the request is /pmapi/context
+	status    int
+	compat    bool   // the path is of the older interface
+	isContext bool   // the path is /pmapi/context
 	pathID    string // the number of a context in the path, or ""
-	shownID   string // of the context, in errors, or ""
+	shownID   string // the context's number in error replies, or ""
 	s         *session
-	hasTurn   bool   // of s
+	hasTurn   bool   // q holds s.turn
 	out       []byte // the reply
-	text      string // its content type, if it is not JSON
-	streamed  bool   // the reply has been sent
+	text      string // content type of the reply; "" means JSON
+	streamed  bool   // the handler sends the reply itself
 }
 
 var queries = sync.Pool{New: func() any { return new(query) }}
@@ -44,7 +44,7 @@ func (q *query) free() {
 	queries.Put(q)
 }
 
-// serve serves the request. It sends exactly one reply, also after an error.
+// serve serves the request. It sends exactly one reply, even after an error.
 func (q *query) serve() {
 	if len(q.r.RequestURI) > q.g.limits.MaxURL {
 		q.reply(q.failed(&failure{http.StatusRequestURITooLong, "request URI too long"}))
@@ -69,8 +69,7 @@ func (q *query) serve() {
 	}
 }
 
-// serveHead replies to HEAD with the headers that GET has, as far as they are known without what
-// would have to be fetched.
+// serveHead replies to HEAD with the headers of GET that are known without a fetch.
 func (q *query) serveHead(e endpoint) {
 	err := q.params.parse(q.r.URL.RawQuery)
 	if err == nil && e.head != nil {
@@ -102,7 +101,7 @@ func (q *query) run(e endpoint) (status int) {
 	return http.StatusOK
 }
 
-// execute executes a request. Its context is given back even if that panics, for the requests that
+// execute executes a request. It releases the session even after a panic, because other requests
 // wait for it.
 func (q *query) execute(e endpoint) (err error) {
 	defer func() { q.leave(err) }()
@@ -129,8 +128,8 @@ func (q *query) setHeaders() {
 	h["X-Content-Type-Options"] = noSniff
 }
 
-// reply sends q.out. A limit applies to the sum of all long replies, because each stays in memory
-// until its client has received it or the server gives up.
+// reply sends q.out. The sum of all long replies is limited, because each stays in memory until its
+// client has received it or disconnects.
 func (q *query) reply(status int) {
 	if n := int64(len(q.out)); n > longReply {
 		defer q.g.sending.Add(-n)
@@ -148,12 +147,12 @@ func (q *query) reply(status int) {
 	q.w.Header()["Content-Length"] = []string{strconv.Itoa(len(q.out))}
 	q.w.WriteHeader(status)
 	if q.r.Method != http.MethodHead {
-		_, _ = q.w.Write(q.out) // an error means that the client has gone
+		_, _ = q.w.Write(q.out) // an error means that the client has disconnected
 	}
 }
 
-// begin begins the object of a reply: with the number of the context, and what the client has given
-// to find the reply again.
+// begin begins the object of a reply with the number of the context and the parameter client, by
+// which clients recognize replies.
 func (q *query) begin() {
 	q.out = append(q.out, `{"context":`...)
 	q.out = strconv.AppendUint(q.out, uint64(q.s.id), 10)
@@ -162,7 +161,7 @@ func (q *query) begin() {
 	}
 }
 
-// succeed is the reply to a request that asks for nothing.
+// succeed replies that the request was successful.
 func (q *query) succeed() error {
 	q.out = append(q.out, `{"context":`...)
 	q.out = strconv.AppendUint(q.out, uint64(q.s.id), 10)
@@ -170,7 +169,7 @@ func (q *query) succeed() error {
 	return nil
 }
 
-// checkSize is an error if the reply has grown too long.
+// checkSize returns an error if the reply is too long.
 func (q *query) checkSize() error {
 	if len(q.out) > q.g.limits.MaxReply {
 		return &failure{http.StatusRequestEntityTooLarge, "the reply exceeds " + strconv.Itoa(q.g.limits.MaxReply) + " bytes: request less"}

@@ -17,7 +17,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/collector"
 )
 
-// users has amy and bob, with their password.
+// users contains amy and bob, who share a password.
 var users = sync.OnceValue(func() sasl.Users {
 	v, err := sasl.NewVerifier("secret")
 	if err != nil {
@@ -27,7 +27,7 @@ var users = sync.OnceValue(func() sasl.Users {
 })
 
 // newCollector serves a collector in this process through a gateway. The user amy may log in. The
-// metric who.uid is the number of the user that agents see, and who.stored the last stored value.
+// metric who.uid is the user id that agents see, and who.stored the last stored value.
 func newCollector(t *testing.T, credsRequired bool, options ...func(*webapi.Gateway)) server {
 	agent := &pmda.Agent{Name: "who", Domain: 251}
 	stored := "nothing"
@@ -60,8 +60,8 @@ const (
 	wrong = "Basic YW15OndoYXQ="     // amy:what
 )
 
-// TestRights: clients have the rights of a client whose user is unknown, not those of the process
-// that serves the page, unless they log in. The status says that a login is missing or wrong.
+// Clients without a login have the rights of an unknown user, not those of this process. The status
+// tells whether a login is missing or wrong.
 func TestRights(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -88,9 +88,9 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// TestStoreNeedsLogin: a value is stored only with the header Authorization of a login that the
-// collector accepts, or through a gateway that allows more. A URL alone, which the page of any site
-// can have a browser send, stores nothing.
+// A value is stored only with a login in the header Authorization that the collector accepts, or
+// through a gateway with AllowStore. A URL alone, which any page can make a browser send, stores
+// nothing.
 func TestStoreNeedsLogin(t *testing.T) {
 	allow := func(g *webapi.Gateway) { g.AllowStore = true }
 	for _, c := range []struct {
@@ -138,7 +138,7 @@ func TestStoreNeedsLogin(t *testing.T) {
 	}
 }
 
-// With RequireLogin only users of the collector see anything of it.
+// With RequireLogin, only users of the collector can read anything of it.
 func TestRequireLogin(t *testing.T) {
 	s := newCollector(t, false, func(g *webapi.Gateway) {
 		g.RequireLogin = true
@@ -153,7 +153,7 @@ func TestRequireLogin(t *testing.T) {
 			t.Errorf("%s as a user: %d %.200s, want %d", path, r.status, r.body, want)
 		}
 		if path == "/live/sources" {
-			continue // it says nothing
+			continue // its reply contains nothing
 		}
 		if r := s.get(t, path); want == 200 && (r.status != 401 || r.header.Get("Www-Authenticate") == "") {
 			t.Errorf("%s without a login: %d %.200s", path, r.status, r.body)
@@ -167,7 +167,7 @@ func TestRequireLogin(t *testing.T) {
 	}
 }
 
-// Errors say which address was tried, and those of time series have a message.
+// Errors contain the address that was tried. Requests for time series have an error message.
 func TestErrorsSayWhere(t *testing.T) {
 	s := serve(t, &webapi.Gateway{Allow: []string{"localhost:*", "nosuch.invalid"}})
 	for path, want := range map[string]string{
@@ -184,7 +184,7 @@ func TestErrorsSayWhere(t *testing.T) {
 	}
 }
 
-// The first line of /metrics says to persons, not to scrapers, that Prometheus gets other names.
+// The first line of /metrics tells persons, but not scrapers, that Prometheus gets other names.
 func TestNamesForPersons(t *testing.T) {
 	s := newGateway(t)
 	for _, c := range []struct {

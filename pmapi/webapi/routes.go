@@ -7,16 +7,16 @@ import (
 	"github.com/pcp-go/pcp/internal/scan"
 )
 
-// An endpoint is what a path leads to.
+// An endpoint serves the requests of a path.
 type endpoint struct {
-	post  bool // POST is a method of it, beside GET
-	long  bool // it lasts as long as the client likes
+	post  bool // POST is allowed besides GET
+	long  bool // RequestTimeout does not apply
 	serve func(*query) error
-	head  func(*query) error // what HEAD executes: what says the type of the reply; nil means nothing, and JSON
+	head  func(*query) error // for HEAD: sets the content type; nil means JSON
 }
 
-// endpoints are those below /pmapi/, with a number of a context between or not, and with an
-// underscore before their name or not.
+// endpoints are the paths below /pmapi/. A number of a context may precede them, and an underscore
+// the name.
 var endpoints = map[string]endpoint{
 	"context":  {serve: (*query).context},
 	"metric":   {serve: (*query).metric},
@@ -29,7 +29,7 @@ var endpoints = map[string]endpoint{
 	"metrics":  {serve: (*query).metrics, head: (*query).metricsHead},
 }
 
-// pages are other paths; those that end in a slash are for all paths that begin so.
+// pages are the other paths. One that ends in a slash stands for all paths that begin with it.
 var pages = map[string]endpoint{
 	"/":             {serve: (*query).page, head: (*query).page},
 	"/page/":        {serve: (*query).page, head: (*query).page},
@@ -41,7 +41,7 @@ var pages = map[string]endpoint{
 	"/search/":      {post: true, serve: (*query).absent, head: (*query).absent},
 }
 
-// route finds the endpoint of a path, and what the path says of the request.
+// route returns the endpoint of a path, and sets the fields of q that the path determines.
 func (q *query) route(path string) (e endpoint, ok bool) {
 	rest, isAPI := strings.CutPrefix(path, "/pmapi/")
 	if !isAPI {
@@ -79,7 +79,7 @@ func isNumber(s string) bool {
 	return s != ""
 }
 
-// methods are those of an endpoint, as in the header Allow.
+// methods returns the value of the header Allow.
 func (e endpoint) methods() string {
 	if e.post {
 		return "GET, HEAD, POST, OPTIONS"
@@ -87,7 +87,7 @@ func (e endpoint) methods() string {
 	return "GET, HEAD, OPTIONS"
 }
 
-// allows reports whether a method is one of an endpoint.
+// allows reports whether an endpoint has a method.
 func (e endpoint) allows(method string) bool {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:

@@ -18,31 +18,31 @@ import (
 	"github.com/pcp-go/pcp/pmapi/internal/exposition"
 )
 
-// backoff is the time without attempts after a collector was unreachable.
+// backoff is how long a gateway waits after failed attempts to connect to a collector.
 var backoff = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second}
 
 // A session is a context of a client.
 type session struct {
 	id      uint32
 	client  netip.Addr
-	poll    time.Duration // idle for so long, it expires
-	login   login         // of the client who has opened it
-	scrapes *scrapeKey    // those that it is for; nil means that clients know its number
+	poll    time.Duration // it expires after so long without a request
+	login   login         // of the client that opened it
+	scrapes *scrapeKey    // if not nil, only scrapes with this key find it
 	c       *pmapi.Context
 
 	// The lock of contexts guards these.
 	users     int // requests in progress
 	expires   time.Time
-	temporary bool // no other request finds it
-	derived   int  // bytes that its derived metrics take
+	temporary bool // no new request finds it
+	derived   int  // memory of its derived metrics, in bytes
 
-	// These are used only by the request that has the turn.
+	// The request that holds turn uses these.
 	turn   ctxwait.Mutex
-	lost   bool // the connection
+	lost   bool // the connection is lost
 	result pdu.Result
 	plans  map[planKey]*plan
 	pages  map[pageKey]exposition.Pager
-	kept   *keptPage // of a request that has ended before it was read
+	kept   *keptPage // the last page whose request ended early
 
 	flights flights
 }
@@ -50,8 +50,8 @@ type session struct {
 // isOver reports whether the session has expired.
 func (s *session) isOver(now time.Time) bool { return s.users == 0 && !now.Before(s.expires) }
 
-// open finds the context of the request, or opens one, and waits for its turn. The end of the
-// request gives it back.
+// open finds the context of the request, or opens one, and waits for its turn. The session is
+// released at the end of the request.
 func (q *query) open() error {
 	if err := q.find(); err != nil {
 		return err
@@ -71,7 +71,7 @@ func (q *query) find() error {
 		id = q.pathID
 	}
 	if id == "" {
-		id = "0" // which no context has
+		id = "0" // no context has the number 0
 	}
 	shown := strings.TrimLeft(id, "0")
 	if shown == "" || len(shown) > 20 {
@@ -100,7 +100,7 @@ func (q *query) find() error {
 	return nil
 }
 
-// take waits for the turn of the session, and connects it again if its connection is lost.
+// take waits for the turn of the session, and reconnects if the connection is lost.
 func (q *query) take() error {
 	s := q.s
 	if err := s.turn.Lock(q.ctx); err != nil {
@@ -120,7 +120,7 @@ func (q *query) take() error {
 	return nil
 }
 
-// leave ends the use of the session.
+// leave releases the session.
 func (q *query) leave(err error) {
 	if q.s == nil {
 		return
@@ -135,8 +135,7 @@ func (q *query) leave(err error) {
 	q.s, q.hasTurn = nil, false
 }
 
-// openNew opens a context for this request and those that follow, or with temporary for this one
-// alone.
+// openNew opens a context. If temporary is set, the context is only for this request.
 func (q *query) openNew(temporary bool) error {
 	poll, err := q.pollTimeout()
 	if err != nil {
@@ -163,7 +162,7 @@ func (q *query) connect(open opener, s *session) error {
 	if err != nil {
 		q.g.contexts.release(s)
 		failed := cannotConnect(s.login, err)
-		if !isLoginError(pdu.FromError(err)) { // which loginFailed has logged
+		if !isLoginError(pdu.FromError(err)) { // loginFailed has logged those
 			q.g.log.Warn("a context cannot be opened", slog.Any("addr", loglimit.Text(q.r.RemoteAddr)), slog.Any("err", failed))
 		}
 		return failed
@@ -173,14 +172,13 @@ func (q *query) connect(open opener, s *session) error {
 	return nil
 }
 
-// clientAddr returns the client's IP address. For other addresses, as on a unix socket, it is not
-// valid.
+// clientAddr returns the client's IP address. It is invalid for a client on a unix socket.
 func (q *query) clientAddr() netip.Addr {
 	addr, _ := netip.ParseAddrPort(q.r.RemoteAddr)
 	return addr.Addr().Unmap().WithZone("")
 }
 
-// pollTimeout returns how long the context that the request opens lives when idle.
+// pollTimeout returns how long the context that the request opens may be idle.
 func (q *query) pollTimeout() (time.Duration, error) {
 	text, ok := q.params.get("polltimeout")
 	if !ok {

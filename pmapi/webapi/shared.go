@@ -12,26 +12,25 @@ import (
 // sharedIdle is how long a shared source stays open after its last context is closed.
 const sharedIdle = time.Minute
 
-// Shared returns a function for Gateway.Sources whose contexts share what open has opened, such as
-// the metadata of an archive. A new context reads what has been recorded since, and all contexts
-// see that. If the archives have been replaced, open is called again. Without Shared, each context
-// of a client reads the metadata again and keeps a copy in memory.
+// Shared returns a function for Gateway.Sources whose contexts share the metadata of what open
+// opens, for example an archive. With each new context, all contexts see what has been recorded
+// since. If the archive is replaced, open is called again. Without Shared, each context of a client
+// reads the metadata again and keeps a copy in memory. The function is safe for concurrent use.
 func Shared(open func(context.Context) (*pmapi.Context, error)) func(context.Context) (*pmapi.Context, error) {
 	s := &sharedSource{open: open, turn: ctxwait.NewMutex()}
 	return s.context
 }
 
-// A sharedSource opens contexts on a source that is open.
+// A sharedSource opens contexts that share one open source.
 type sharedSource struct {
 	open func(context.Context) (*pmapi.Context, error)
-	turn ctxwait.Mutex // guards what follows
+	turn ctxwait.Mutex // guards the fields below
 
-	base *pmapi.Context // nil if it is not open
-	used int            // contexts on base
-	idle *time.Timer    // closes base; it runs while there are no contexts
+	base *pmapi.Context // nil if the source is not open
+	used int            // number of open contexts on base
+	idle *time.Timer    // closes base; runs while used is 0
 }
 
-// context opens a context.
 func (s *sharedSource) context(ctx context.Context) (*pmapi.Context, error) {
 	if err := s.turn.Lock(ctx); err != nil {
 		return nil, err
@@ -62,9 +61,9 @@ func (s *sharedSource) context(ctx context.Context) (*pmapi.Context, error) {
 	return c, nil
 }
 
-// leave counts a context that has been closed.
+// leave counts down used after a context is closed.
 func (s *sharedSource) leave(base *pmapi.Context) {
-	_ = s.turn.Lock(context.Background()) // which has no end
+	_ = s.turn.Lock(context.Background()) // without a deadline it does not fail
 	defer s.turn.Unlock()
 	if s.base != base {
 		return
@@ -74,7 +73,7 @@ func (s *sharedSource) leave(base *pmapi.Context) {
 	}
 }
 
-// closeIdle closes a base without contexts.
+// closeIdle closes base if no context uses it.
 func (s *sharedSource) closeIdle(base *pmapi.Context) {
 	_ = s.turn.Lock(context.Background())
 	defer s.turn.Unlock()
@@ -83,7 +82,7 @@ func (s *sharedSource) closeIdle(base *pmapi.Context) {
 	}
 }
 
-// close closes the base. Contexts that were opened on it keep what they need.
+// close closes base. Contexts that were opened on it stay usable.
 func (s *sharedSource) close() {
 	s.idle.Stop()
 	_ = s.base.Close()

@@ -13,8 +13,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/webapi"
 )
 
-// Contexts on an archive share its metadata, however many there are and however long they stay. The
-// archive is opened again only after a while without contexts, or if another one has its place.
+// Contexts on an archive share its metadata. The archive is opened again only after a time without
+// contexts, or if it is replaced.
 func TestShared(t *testing.T) {
 	dir := t.TempDir()
 	base := filepath.Join(dir, "a")
@@ -69,7 +69,7 @@ func TestShared(t *testing.T) {
 	})
 }
 
-// copyArchive writes a small archive, in the place of one that is there.
+// copyArchive writes a small archive, and replaces an earlier one.
 func copyArchive(t *testing.T, base string) {
 	t.Helper()
 	for _, suffix := range []string{".0", ".index", ".meta"} {

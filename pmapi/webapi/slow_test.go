@@ -15,12 +15,12 @@ import (
 	"github.com/pcp-go/pcp/pmapi/webapi"
 )
 
-// manyInstances is of a metric whose values are a reply of a megabyte.
+// manyInstances is the number of instances of t.many, so that its values make a reply of a
+// megabyte.
 const manyInstances = 30_000
 
-// serveMany serves a metric of many instances, t.many. A client has limited time for a request, and
-// as much for its reply. The buffers of connections are small. The function open returns how many
-// connections are open.
+// serveMany serves t.many. Clients have limited time for a request, and as much for its reply. The
+// buffers of connections are small. The function open returns the number of open connections.
 func serveMany(t *testing.T, limit time.Duration) (s server, open func() int64) {
 	t.Helper()
 	src := newSource()
@@ -51,10 +51,9 @@ func serveMany(t *testing.T, limit time.Duration) (s server, open func() int64) 
 	return server{url: h.URL, addr: h.Listener.Addr().String(), isOur: true}, conns.Load
 }
 
-// A client that does not read its reply, or does not send its body, is disconnected. It delays no
-// other client, not even in the same context. On a slow machine all requests may take longer than
-// slow clients have. The test then gives slow clients more time, which would not help others if
-// they were delayed.
+// A client that does not read its reply or send its body is disconnected. It delays no other
+// client, not even in the same context. If all requests are slow, the test repeats with more time
+// for slow clients. That would not help if they delayed others.
 func TestSlowClients(t *testing.T) {
 	t.Parallel()
 	var delayed error
@@ -66,8 +65,7 @@ func TestSlowClients(t *testing.T) {
 	t.Error(delayed)
 }
 
-// slowClients tests clients that have limited time. It returns an error if another client is
-// delayed.
+// slowClients gives clients limited time. It returns an error if another client is delayed.
 func slowClients(t *testing.T, limit time.Duration) error {
 	s, open := serveMany(t, limit)
 	id := s.open(t, "polltimeout=60")
@@ -109,11 +107,11 @@ func slowClients(t *testing.T, limit time.Duration) error {
 	return nil
 }
 
-// TestManySlowClients has clients that do not read their replies. The replies share a limit of
-// memory: when it is reached, the gateway refuses further ones until clients are gone.
+// TestManySlowClients has clients that do not read their replies. When the replies reach their
+// memory limit, the gateway refuses further ones until clients disconnect.
 func TestManySlowClients(t *testing.T) {
 	t.Parallel()
-	s, _ := serveMany(t, time.Minute) // all are there at the same time, however slow the machine is
+	s, _ := serveMany(t, time.Minute) // so long that all connect before the first is disconnected
 	id := s.open(t, "polltimeout=60")
 	size := len(s.get(t, "/pmapi/"+id+"/fetch?names=t.many").body)
 	granted := 16 << 20 / size

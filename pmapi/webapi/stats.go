@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// latencyBounds are those of the buckets of latencies, in seconds.
+// latencyBounds are the upper bounds of the latency buckets, in seconds.
 var latencyBounds = []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}
 
 // refusals maps the statuses that count as refusals to their reasons.
@@ -20,7 +20,7 @@ var refusals = map[int]string{
 
 // stats are the metrics of a gateway.
 type stats struct {
-	requests map[string]*[6]*mmv.Counter // by the name of the route, and by hundreds of the status
+	requests map[string]*[6]*mmv.Counter // by name of the route, and by first digit of the status
 	latency  []*mmv.Counter              // by bucket
 	seconds  *mmv.FloatCounter
 	refused  map[int]*mmv.Counter
@@ -85,7 +85,6 @@ func newStats(g *Gateway, r *mmv.Registry) *stats {
 	return s
 }
 
-// count counts a request.
 func (s *stats) count(name string, status int, long bool, took time.Duration) {
 	if c := s.requests[name][min(max(status/100, 2), 5)]; c != nil {
 		c.Inc()

@@ -9,12 +9,12 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// errStore is the error of a store without a login.
+// errStore is the reply to a store without a login.
 var errStore = &failure{http.StatusUnauthorized, "a store needs a login, or a gateway that allows stores without one (pmproxy --allow-store)"}
 
-// mayStore is an error unless the collector has accepted the user and the password of the header
-// Authorization, or the gateway allows stores without a login. The page of another site can have a
-// browser send any URL, but not this header.
+// mayStore returns an error unless the collector accepted the login of the header Authorization, or
+// the gateway allows stores without one. Pages of other sites can make a browser send any URL, but
+// not this header.
 func (q *query) mayStore() error {
 	if !q.g.AllowStore && (q.r.Header.Get("Authorization") == "" || q.s.login.user == "") {
 		return errStore
@@ -22,12 +22,12 @@ func (q *query) mayStore() error {
 	return nil
 }
 
-// store stores a value: that of the parameter, or the body of a POST.
+// store stores the value of the parameter value or of the body of a POST.
 func (q *query) store() error {
 	if q.fromElsewhere() {
 		return &failure{http.StatusForbidden, "pages of this origin may not store"}
 	}
-	if !q.g.AllowStore && q.r.Header.Get("Authorization") == "" { // before a context is opened for it
+	if !q.g.AllowStore && q.r.Header.Get("Authorization") == "" { // do not open a context for it
 		return errStore
 	}
 	key, about, ok := q.params.first("name", "pmid")
@@ -65,7 +65,7 @@ func (q *query) store() error {
 	return q.succeed()
 }
 
-// storedText is the text of the value.
+// storedText returns the text of the value.
 func (q *query) storedText() (string, error) {
 	value, ok := q.params.get("value")
 	if ok {
@@ -81,7 +81,7 @@ func (q *query) storedText() (string, error) {
 	return string(b), err
 }
 
-// descOfPMID describes a metric of a PMID.
+// descOfPMID returns the descriptor of a PMID.
 func (q *query) descOfPMID(s string) (pdu.Desc, error) {
 	id, err := parsePMID(s)
 	if err != nil {
@@ -126,7 +126,7 @@ func (q *query) storeValue(d pdu.Desc, value string) error {
 	return q.s.c.StoreResult(q.ctx, r)
 }
 
-// parseValue is a value of a type. A number without a sign is never below 0.
+// parseValue parses a value of a type. It refuses "-" before an unsigned number.
 func parseValue(value string, t pdu.Type) (pdu.Atom, error) {
 	a, err := pdu.ParseAtom(value, t)
 	if err == nil && (t == pdu.TypeU32 || t == pdu.TypeU64) && strings.HasPrefix(strings.TrimLeft(value, " \t\n\v\f\r"), "-") {
@@ -135,7 +135,7 @@ func parseValue(value string, t pdu.Type) (pdu.Atom, error) {
 	return a, err
 }
 
-// storeText is the text of an error of a store.
+// storeText returns the text of a store's error.
 func storeText(err error) string {
 	switch pdu.FromError(err) {
 	case pdu.ErrConv:

@@ -15,32 +15,32 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A stream fetches metrics at an interval for all their viewers.
+// A stream fetches metrics at an interval for all its viewers.
 type stream struct {
 	key     streamKey
 	g       *Gateway
 	open    opener
-	viewers int // the lock of streams guards it
+	viewers int // guarded by the lock of streams
 	ctx     context.Context
 	cancel  context.CancelFunc
-	id      uint64        // tells it from an earlier one in Last-Event-ID
-	wake    chan struct{} // has an element if something is watched that has not been fetched yet
+	id      uint64        // distinguishes streams in Last-Event-ID
+	wake    chan struct{} // has an element if fresh is not empty
 	plan    livePlan
 
 	mu      sync.Mutex
-	watches map[watch]int   // their viewers
-	watched map[string]int  // the same by name
-	fresh   map[string]bool // those that have not been fetched yet
-	recent  []*liveEvent    // consecutive numbers
+	watches map[watch]int   // number of viewers of each watch
+	watched map[string]int  // number of viewers of each metric
+	fresh   map[string]bool // metrics that have not been fetched yet
+	recent  []*liveEvent    // with consecutive numbers
 	size    int             // of recent, in bytes
-	more    chan struct{}   // closed with the next event
+	more    chan struct{}   // closed when there is a new event
 }
 
 // A liveEvent is the result of one fetch, ready to be sent.
 type liveEvent struct {
 	number  uint64
-	id      []byte            // the line of Last-Event-ID
-	failure []byte            // in place of values
+	id      []byte            // the line for Last-Event-ID
+	failure []byte            // sent instead of values
 	time    []byte            // of the values
 	values  map[string][]byte // members of a JSON object, by name
 	size    int
@@ -48,14 +48,14 @@ type liveEvent struct {
 
 func newStream(g *Gateway, key streamKey, open opener) *stream {
 	var b [8]byte
-	_, _ = rand.Read(b[:]) // which never fails
+	_, _ = rand.Read(b[:]) // never fails
 	s := &stream{key: key, g: g, open: open, id: binary.BigEndian.Uint64(b[:]), more: make(chan struct{}), wake: make(chan struct{}, 1),
 		watches: map[watch]int{}, watched: map[string]int{}, fresh: map[string]bool{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
 }
 
-// add adds the metrics that a viewer watches, unless they exceed the limit.
+// add adds the metrics that a viewer watches. It returns false beyond the limit.
 func (s *stream) add(watches []watch) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +77,7 @@ func (s *stream) add(watches []watch) bool {
 	if others > 0 {
 		select {
 		case s.wake <- struct{}{}:
-		default: // it will wake up
+		default: // run will already wake up
 		}
 	}
 	return true
@@ -98,7 +98,8 @@ func (s *stream) remove(watches []watch) {
 	}
 }
 
-// due returns the metrics to fetch at a beat. With beat 0 these are the ones not fetched yet.
+// due returns the metrics to fetch at a beat. Beat 0 means only those that have not been fetched
+// yet.
 func (s *stream) due(beat uint64) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,7 +159,6 @@ func (s *stream) run() {
 	}
 }
 
-// fetch fetches once.
 func (s *stream) fetch(q *query, names []string, number uint64) *liveEvent {
 	ctx, cancel := context.WithTimeout(s.ctx, s.g.limits.RequestTimeout)
 	defer cancel()
@@ -194,8 +194,8 @@ func (s *stream) fetch(q *query, names []string, number uint64) *liveEvent {
 	return e
 }
 
-// write sends an event to a viewer of some metrics. It writes nothing if the event lacks all of
-// them.
+// write sends the values of the watched metrics to a viewer. It writes nothing if the event has
+// none of them.
 func (e *liveEvent) write(w io.Writer, watches []watch) error {
 	if e.failure != nil {
 		_, err := w.Write(append(slices.Clone(e.id), e.failure...))
@@ -235,7 +235,7 @@ func message(err error) string {
 	return text(err)
 }
 
-// connect opens the context, or connects it again.
+// connect opens the context, or reconnects it.
 func (s *stream) connect(q *query) (err error) {
 	switch {
 	case q.s.c == nil:
@@ -264,7 +264,7 @@ func (s *stream) publish(e *liveEvent) {
 	s.more = make(chan struct{})
 }
 
-// position returns the number of a viewer's last event, from its Last-Event-ID.
+// position returns the number of the viewer's last event, or 0 for a new viewer.
 func (s *stream) position(lastID string) uint64 {
 	id, number, _ := strings.Cut(lastID, "-")
 	if id != strconv.FormatUint(s.id, 36) {
@@ -274,8 +274,8 @@ func (s *stream) position(lastID string) uint64 {
 	return n
 }
 
-// next waits for events after the one with the given number. A viewer that is far behind, and is
-// not new, gets only the latest.
+// next waits for events after a number, where 0 means a new viewer. A viewer whose next event is no
+// longer kept gets only the latest.
 func (s *stream) next(ctx context.Context, after uint64) ([]*liveEvent, error) {
 	for {
 		s.mu.Lock()

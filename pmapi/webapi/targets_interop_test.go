@@ -18,13 +18,12 @@ import (
 	"github.com/pcp-go/pcp/pmapi/webapi"
 )
 
-// isMetricName tells the names of metrics from expressions.
+// isMetricName matches the names of metrics, but not expressions.
 var isMetricName = regexp.MustCompile(`^[a-z]\w*(\.\w+)+$`)
 
 // TestInteropTargets fetches what the dashboards of Grafana's data source PCP Vector show, from
-// pmproxy and from a Gateway that have the derived metrics of PCP's configuration. They give the
-// same answers: metadata, errors, and the instances that have values. The values themselves change
-// from one fetch to the next.
+// pmproxy and from a Gateway that have the derived metrics of PCP's configuration. Metadata, errors
+// and the instances with values must be equal. The values change between fetches.
 func TestInteropTargets(t *testing.T) {
 	text, err := os.ReadFile("testdata/grafana-targets.txt")
 	if err != nil {
@@ -59,7 +58,7 @@ func TestInteropTargets(t *testing.T) {
 	}
 }
 
-// targets returns what a gateway says of each target: its metadata, and which instances have
+// targets returns a gateway's replies for each target: its metadata, and which instances have
 // values in the second of two fetches.
 func (s server) targets(t *testing.T, targets []string) (all []string) {
 	t.Helper()
@@ -85,7 +84,7 @@ func (s server) targets(t *testing.T, targets []string) (all []string) {
 	return all
 }
 
-// described returns metadata without help texts, which the agents of PCP give both.
+// described returns metadata without the series and the PMID, which differ between servers.
 func described(t *testing.T, body string) string {
 	t.Helper()
 	var v struct {
