@@ -30,7 +30,7 @@ func backfillOnce(ctx context.Context, archive, receiver, state string) (uint64,
 }
 
 // The second run sends nothing, because the file of BackfillOptions.State says that the receiver
-// has all.
+// has everything.
 func Example_backfill() {
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusNoContent)

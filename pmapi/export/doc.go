@@ -40,13 +40,13 @@
 //	return e.Backfill(ctx, export.BackfillOptions{State: "web1.sent"})
 //
 // BackfillOptions.From and To limit the time, and Reader.Names the metrics. Derived metrics are not
-// in records and are left out. The log names those that Reader.Names ask for. All series end at a
+// in records and are left out. The log lists those that Reader.Names select. All series end at a
 // mark, where recording was interrupted, and start again with the next record that has them.
 //
 // With BackfillOptions.State, a file remembers how much the receiver has accepted. The next
-// Backfill with the same file continues after the last accepted record, also if the archive has
-// grown. It must have the same archive, receiver, metrics and From. Messages that were being sent
-// when a program was killed are sent again without change.
+// Backfill with the same file continues after the last accepted record, even if the archive has
+// grown. It must have the same archive, receiver, metrics and From. If a program is killed, the
+// messages that it was sending are sent again without change.
 //
 // Backfill ends at the first message that the receiver refuses. With BackfillOptions.KeepGoing it
 // skips the message and counts it as failed. A receiver that is away is retried for two minutes.

@@ -10,8 +10,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/export"
 )
 
-// TestInteropRead reads C's collector with its sample agent. The metrics are those that pminfo
-// lists, each PMID once, and their instances have the names that pminfo -f prints.
+// TestInteropRead reads C's collector with its sample agent. The metrics must be those that pminfo
+// lists, each PMID once, with the instance names that pminfo -f prints.
 func TestInteropRead(t *testing.T) {
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}})
 	c, err := pmapi.Dial(t.Context(), pmcd.Addr())

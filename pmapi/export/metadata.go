@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// metadata is what a source says of its metrics, at one time.
+// metadata is the metadata of a Reader's metrics at one time.
 type metadata struct {
 	context pdu.LabelSet
 	host    string
@@ -23,8 +23,8 @@ type metadata struct {
 	errs    []error
 }
 
-// readMetadata requests the metadata that a Reader needs. Its error concerns the whole source;
-// errors of single metrics are kept.
+// readMetadata requests the metadata of a Reader. It returns an error that concerns the whole
+// source, and keeps the errors of single metrics.
 func readMetadata(ctx context.Context, r *Reader) (*metadata, error) {
 	m := &metadata{indoms: map[pdu.InDom]*InDom{}}
 	names, err := m.names(ctx, r)
@@ -47,7 +47,7 @@ func readMetadata(ctx context.Context, r *Reader) (*metadata, error) {
 	return m, nil
 }
 
-// names are the names of all metrics below those of the Reader, each once.
+// names returns the names of all metrics below those of the Reader, each once.
 func (m *metadata) names(ctx context.Context, r *Reader) ([]string, error) {
 	roots := r.Names
 	if len(roots) == 0 {
@@ -63,18 +63,18 @@ func (m *metadata) names(ctx context.Context, r *Reader) ([]string, error) {
 		for _, name := range below {
 			if !seen[name] {
 				seen[name] = true
-				names = append(names, strings.Clone(name)) // which may share the memory of a whole reply
+				names = append(names, strings.Clone(name)) // the name may share the memory of a whole reply
 			}
 		}
 	}
 	return names, nil
 }
 
-// itemCodes are the errors that a request about one name, metric or instance domain has for that
-// item. pdu.ErrTimeout is not one of them, because the collector may be silent as well as an agent.
+// itemCodes are the errors that concern one name, metric or instance domain. They do not include
+// pdu.ErrTimeout, because the collector may be silent as well as an agent.
 var itemCodes = []pdu.Error{pdu.ErrName, pdu.ErrNonLeaf, pdu.ErrPMID, pdu.ErrNoAgent, pdu.ErrInDom, pdu.ErrText, pdu.ErrNoLabels, pdu.ErrAgain}
 
-// keep notes the error of a request about one item, and returns that of the source.
+// keep keeps an error about one item, and returns any other error.
 func (m *metadata) keep(err error) error {
 	if err == nil {
 		return nil
@@ -86,7 +86,7 @@ func (m *metadata) keep(err error) error {
 	return nil
 }
 
-// ignoreItem is the error of a request about one item, if it is one of the source.
+// ignoreItem returns err unless it is about one item.
 func ignoreItem(err error) error {
 	if slices.ContainsFunc(itemCodes, func(code pdu.Error) bool { return errors.Is(err, code) }) {
 		return nil
@@ -94,8 +94,8 @@ func ignoreItem(err error) error {
 	return err
 }
 
-// keepItems notes the errors of the items of a request about many. Every other error is that of the
-// whole request, which has no results then.
+// keepItems keeps the errors of single items. Any other error is that of the whole request, which
+// then has no results.
 func (m *metadata) keepItems(err error) error {
 	bulk, ok := errors.AsType[*pmapi.BulkError](err)
 	if !ok {
@@ -227,7 +227,7 @@ func (m *metadata) labels(ctx context.Context, c *pmapi.Context) error {
 	return nil
 }
 
-// nameHost gives an archive without a host's name in its labels that of its label.
+// nameHost adds a label hostname to a context without one, from the label of the archive.
 func (m *metadata) nameHost() error {
 	if _, ok := m.context.Lookup("hostname"); ok {
 		return nil
@@ -244,8 +244,8 @@ func (m *metadata) nameHost() error {
 	return err
 }
 
-// nameInstances requests the names and labels of the instances of each domain that has a value with
-// an unknown instance.
+// nameInstances requests the names and labels of each domain that has a value with an unknown
+// instance.
 func (m *metadata) nameInstances(ctx context.Context, c *pmapi.Context, s *Snapshot) error {
 	m.fetches++
 	for metric, values := range s.All() {
@@ -266,7 +266,7 @@ func (m *metadata) nameInstances(ctx context.Context, c *pmapi.Context, s *Snaps
 	return nil
 }
 
-// readInstances reads a domain. An unchanged instance keeps its *Instance.
+// readInstances reads the instances of a domain. An unchanged instance keeps its *Instance.
 func (m *metadata) readInstances(ctx context.Context, c *pmapi.Context, d *InDom) error {
 	d.readFor = m.fetches
 	list, err := c.Instances(ctx, d.ID)

@@ -21,7 +21,7 @@ type Metric struct {
 	InDom *InDom // nil for a metric of a single value
 }
 
-// An InDom is an instance domain, with the instances that had values so far.
+// An InDom is an instance domain with its instances.
 type InDom struct {
 	ID pdu.InDom
 
@@ -29,12 +29,12 @@ type InDom struct {
 	readFor   uint64 // the number of the fetch that they were read for
 }
 
-// An Instance is one instance of a domain. It does not change. If another instance gets its number,
+// An Instance is an instance of a domain. It does not change: if another instance gets its number,
 // that is another *Instance.
 type Instance struct {
 	ID     pdu.InstID
 	Name   string
-	Labels pdu.LabelSet // its own alone; pdu.MergeLabels joins them to the metric's
+	Labels pdu.LabelSet // without those of the metric; pdu.MergeLabels joins them
 }
 
 // Instance returns the instance with a number. If the source does not know its name, its name is

@@ -43,7 +43,7 @@ func sendOTLP(t *testing.T, endpoint string) {
 // detail is a line of the debugexporter with verbosity "detailed": a heading or a field.
 var detail = regexp.MustCompile(`^(?:     -> )?([A-Za-z.#]+)(?::? (.*))?$`)
 
-// collected returns what the debugexporter has printed, by metric, unit, host, job and instance.
+// collected returns the output of the debugexporter, by metric, unit, host, job and instance.
 func collected(log string) map[[5]string]stored {
 	all := map[[5]string]stored{}
 	var host, id, job, name, unit, inst string

@@ -13,7 +13,7 @@ import (
 
 const defaultRefresh = 5 * time.Minute
 
-// A Reader reads metrics from one context. Only one goroutine at a time may use it. Other
+// A Reader reads metrics from one context. It must be used by one goroutine at a time. Other
 // goroutines may use the context, but its profile limits what the Reader reads.
 type Reader struct {
 	Context *pmapi.Context // required
@@ -25,20 +25,19 @@ type Reader struct {
 	// not at each Read.
 	Keep func(name string, desc pdu.Desc) bool
 
-	// Refresh is how long names and metadata are used if the source reports no change. Agents may
-	// add names without a report. 0 means 5 minutes; a negative duration means no
-	// limit.
+	// Refresh is how long names and metadata are used without a report of changes from the source.
+	// Agents may add names without a report. 0 means 5 minutes; a negative duration means no limit.
 	Refresh time.Duration
 
 	meta   *metadata // nil before the first Read, and after a change
 	readAt time.Time // of meta, by this computer's clock or that of the archive
-	began  time.Time // of an archive, or what follows a mark: the time of the first record
+	began  time.Time // time of the first record of an archive or after a mark
 	snap   Snapshot
 	places map[pdu.PMID]int // of the metrics in records
 }
 
-// A Snapshot has the values of all metrics of a Reader at one time. It is valid until the next Read
-// of the Reader.
+// A Snapshot holds the values of all metrics of a Reader at one time. It is valid until the next
+// Read or ReadRecord.
 type Snapshot struct {
 	Time time.Time // of the values, by the clock of the source
 
@@ -50,8 +49,8 @@ type Snapshot struct {
 	// Context.HostName.
 	Host string
 
-	// Generation changes when metadata has been read again. Data that a caller keeps for a *Metric
-	// is invalid then. It is never 0.
+	// Generation changes when metadata is read again. Each *Metric, and data that depends on it, is
+	// then out of date. It is never 0.
 	Generation uint64
 
 	// Errs has the errors of metrics that are left out because they could not be described, of
@@ -90,17 +89,17 @@ func (s *Snapshot) values(i int) pdu.ValueSet {
 	return s.result.At(s.sets[i])
 }
 
-// Has reports whether the snapshot has the metric i in the order of All. It is false only for
-// records of an archive, which have some of the metrics. All yields no values for the others.
+// Has reports whether the snapshot has values of metric i, in the order of All. Only records of an
+// archive lack some metrics; All then yields an empty set.
 func (s *Snapshot) Has(i int) bool { return s.sets == nil || s.sets[i] >= 0 }
 
 // Len returns the number of metrics that All yields.
 func (s *Snapshot) Len() int { return len(s.metrics) }
 
-// Read fetches the values of all metrics. It sends one request if the metrics fit into one; see
-// pmapi.Context.Fetch. If the source has no such metric, the Snapshot is empty and its Errs say
-// why. Errors are those of pmapi.Context.Fetch and of the requests for metadata. The next Read then
-// starts from the beginning.
+// Read fetches the values of all metrics, in one request if they fit; see pmapi.Context.Fetch. If
+// the source lacks all of them, the Snapshot is empty and its Errs say why. Errors wrap those of
+// pmapi.Context.Fetch and of the requests for metadata. After an error the next Read requests the
+// metadata again.
 func (r *Reader) Read(ctx context.Context) (*Snapshot, error) {
 	if err := r.read(ctx); err != nil {
 		r.meta = nil
@@ -115,8 +114,8 @@ func (r *Reader) read(ctx context.Context) error {
 	}
 	changed, err := r.fetch(ctx)
 	if changed {
-		// Metadata that changes with every fetch must not keep a Read for ever: this time, values
-		// are taken as they are.
+		// Values are used as they are this time, because metadata that changes with every fetch
+		// must not keep a Read for ever.
 		r.meta = nil
 		_, err = r.fetch(ctx)
 	}
@@ -138,8 +137,8 @@ func (r *Reader) expired() bool {
 	return refresh > 0 && time.Since(r.readAt) >= refresh
 }
 
-// fetch fetches the values, and before them the metadata if r.meta is nil. If changed is true,
-// names or metadata may have changed since they were read.
+// fetch fetches the values, after the metadata if r.meta is nil. If changed is true, names or
+// metadata may have changed since.
 func (r *Reader) fetch(ctx context.Context) (changed bool, err error) {
 	s := &r.snap
 	if r.meta == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// shown is a snapshot as text, a line for each value.
+// shown formats a snapshot, with a line for each value.
 func shown(s *export.Snapshot) string {
 	var b strings.Builder
 	for m, values := range s.All() {
@@ -50,7 +50,7 @@ func want(t *testing.T, got, want string) {
 	}
 }
 
-// disks is a source with a domain of two instances, and all kinds of labels.
+// disks returns a source with a domain of two instances, and all kinds of labels.
 func disks(t *testing.T) (*pmapitest.Source, *pmapitest.InDom, *pmapitest.Metric[uint64]) {
 	src := &pmapitest.Source{}
 	t.Cleanup(func() { src.Close() })
@@ -114,8 +114,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestChanges: changes in the source are in the next snapshot, whether the source reports them
-// (names) or not (instances).
+// TestChanges: the next snapshot has all changes of the source, whether reported (names) or not
+// (instances).
 func TestChanges(t *testing.T) {
 	src, d, reads := disks(t)
 	r := &export.Reader{Context: src.Context()}
@@ -150,8 +150,8 @@ func TestChanges(t *testing.T) {
 	want(t, strings.SplitN(shown(read(t, r)), "\n", 2)[0], "disk.dev.read: "+pdu.ErrAgain.Error())
 }
 
-// TestRefresh: a new instance with the number of an old one is seen after the time of Refresh,
-// because the source does not report the change.
+// TestRefresh: a new instance that reuses a number is seen after Refresh, because the source does
+// not report the change.
 func TestRefresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, d, _ := disks(t)
@@ -166,7 +166,7 @@ func TestRefresh(t *testing.T) {
 	})
 }
 
-// TestLostSource: a Reader goes on after a temporary loss of the source.
+// TestLostSource: a Reader continues after a temporary loss of the source.
 func TestLostSource(t *testing.T) {
 	src, _, _ := disks(t)
 	r := &export.Reader{Context: src.Context()}
@@ -188,8 +188,8 @@ func TestLostSource(t *testing.T) {
 	}
 }
 
-// TestSilentSource: a silent collector ends a Read at any request, and is not mistaken for one
-// silent agent. The next Read is complete.
+// TestSilentSource: a silent collector ends a Read at any request, and is not taken for a silent
+// agent. The next Read is complete.
 func TestSilentSource(t *testing.T) {
 	src, d, reads := disks(t)
 	d.SetLabels(`{"device":"disk"}`, func(i pdu.Instance) string { return `{"unit":"` + i.Name + `"}` })

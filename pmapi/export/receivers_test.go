@@ -17,16 +17,16 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// A sentHost is a host whose live and archived metrics are sent to receivers. The metrics are a
-// counter, a gauge in milliseconds, and a counter of two disks.
+// A sentHost is a host whose live and archived metrics are sent to receivers: a counter, a gauge in
+// milliseconds, and a counter of two disks.
 type sentHost struct {
 	name string
-	base uint64 // of its values
+	base uint64 // added to its values
 }
 
 var sentHosts = []sentHost{{"web1", 1000}, {"db1", 2000}}
 
-// How often each host is sent.
+// The number of samples sent for each host.
 const (
 	liveSamples     = 3
 	archivedSamples = 5
@@ -46,7 +46,7 @@ func (h sentHost) live(t *testing.T) *pmapi.Context {
 	return c
 }
 
-// archived returns a context on an archive of the host, of the last hour but one.
+// archived returns a context on an archive of the host, which covers the last hour but one.
 func (h sentHost) archived(t *testing.T) *pmapi.Context {
 	t.Helper()
 	check := func(err error) {
@@ -83,14 +83,13 @@ func (h sentHost) archived(t *testing.T) *pmapi.Context {
 	return c
 }
 
-// A stored is what a receiver has of a series.
+// A stored is a series as a receiver stores it.
 type stored struct {
 	count int
 	max   float64
 }
 
-// checkStored compares the series of a receiver with those that were sent. A job is live or
-// archived.
+// checkStored compares the series of a receiver with those sent. A job is live or archived.
 func checkStored(t *testing.T, get func(name, host, job, inst string) stored) {
 	t.Helper()
 	for job, samples := range map[string]int{"live": liveSamples, "archived": archivedSamples} {
@@ -141,7 +140,7 @@ func writeRemotely(t *testing.T, endpoint string) {
 	}
 }
 
-// checkPrometheus checks a receiver with the API of Prometheus.
+// checkPrometheus checks a receiver over the API of Prometheus.
 func checkPrometheus(t *testing.T, p *pcptest.Prometheus) {
 	t.Helper()
 	checkStored(t, func(name, host, job, inst string) stored {

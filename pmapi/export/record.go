@@ -11,17 +11,17 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// errDerived is why a metric is left out of records.
+// errDerived says why a derived metric is left out of records.
 var errDerived = errors.New("derived metrics are not in records of archives")
 
 // ReadRecord reads the next record of an archive with its own time and metrics; see Snapshot.Has.
 // It skips records without any metric of the Reader. The Reader's context must be on archives, in
 // pmapi.ModeForward. The first record is the one at the position of the context.
 //
-// Metadata is valid for the time of the record. Names of instances are always up to date. Other
-// metadata is read again after a mark and when Refresh has passed in the archive, and more often
-// at first, because pmlogger writes labels after its first records. Until there are labels, the
-// name of the host comes from the archive's label.
+// Metadata is that of the time of the record. Names of instances are always up to date. Other
+// metadata is read again after a mark and when Refresh has passed in the archive. It is read more
+// often at first, because pmlogger writes labels after its first records. Until there are labels,
+// the name of the host comes from the archive's label.
 //
 // Derived metrics are left out, because records do not have them. Snapshot.Errs has an error for
 // each derived metric in Names, and for each name that has only derived metrics below it.
@@ -42,7 +42,7 @@ func (r *Reader) ReadRecord(ctx context.Context) (*Snapshot, error) {
 	}
 }
 
-// readRecord reads one record; found is whether it has one of the metrics.
+// readRecord reads one record. It reports whether the record has one of the metrics.
 func (r *Reader) readRecord(ctx context.Context) (found bool, err error) {
 	s := &r.snap
 	if err := r.Context.FetchArchive(ctx, &s.result); err != nil {
@@ -72,14 +72,14 @@ func (r *Reader) readRecord(ctx context.Context) (found bool, err error) {
 	return true, nil
 }
 
-// archiveExpired reports whether to read metadata again at a time of an archive: when the time
-// since its start has doubled, and later each time that Refresh has passed.
+// archiveExpired reports whether to read metadata again: when the time since the start of the
+// archive has doubled, and later each time that Refresh has passed.
 func (r *Reader) archiveExpired(now time.Time) bool {
 	refresh := r.refresh()
 	return refresh > 0 && now.Sub(r.readAt) >= min(refresh, r.readAt.Sub(r.began))
 }
 
-// describeRecords reads metadata as of the position.
+// describeRecords reads metadata as of the position in the archive.
 func (r *Reader) describeRecords(ctx context.Context) error {
 	s := &r.snap
 	kept := *r
@@ -117,8 +117,8 @@ func (r *Reader) describeRecords(ctx context.Context) error {
 	return nil
 }
 
-// asksFor reports whether one of Names is the name of a derived metric, or is above it and above
-// no metric of records.
+// asksFor reports whether one of Names is the name of a derived metric, or is above it and above no
+// recorded metric.
 func (r *Reader) asksFor(name string, recorded []*Metric) bool {
 	return slices.ContainsFunc(r.Names, func(root string) bool {
 		below := root + "."
@@ -127,7 +127,7 @@ func (r *Reader) asksFor(name string, recorded []*Metric) bool {
 	})
 }
 
-// place finds the metrics' values in a record; found is whether there are any.
+// place finds the values of each metric in a record. It reports whether there are any.
 func (r *Reader) place() (found bool) {
 	s := &r.snap
 	for i := range s.sets {
@@ -141,8 +141,8 @@ func (r *Reader) place() (found bool) {
 	return found
 }
 
-// nameRecorded requests the instances of the domains that have values in the record, because
-// their names may differ from those in the record before.
+// nameRecorded reads again the instances of each domain with values in the record, because they may
+// differ from those of the record before.
 func (r *Reader) nameRecorded(ctx context.Context) error {
 	m := r.meta
 	m.fetches++

@@ -5,7 +5,7 @@ import "time"
 // A Count is a number of messages and of the data points in them.
 type Count struct{ Messages, Points uint64 }
 
-// Stats are the counters of an exporter. At all times Read + Found equals Sent + Dropped + Failed +
+// Stats are the counters of an exporter. Read + Found always equals Sent + Dropped + Failed +
 // Queued.
 type Stats struct {
 	Read  Count // made from values that were read
@@ -21,7 +21,7 @@ type Stats struct {
 
 	Rejected   uint64 // points in sent messages that the receiver did not accept
 	Retries    uint64 // attempts after a temporary failure
-	ReadErrors uint64 // reads that failed because the source was away
+	ReadErrors uint64 // reads that failed because the source was unreachable
 }
 
 // BackfillOptions select the part of an archive that an exporter sends, and say what to do about
