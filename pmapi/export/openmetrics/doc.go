@@ -46,7 +46,7 @@
 //	params: {format: [prometheus]}
 //
 // Different names in PCP can be one name here. All ways to Prometheus then number the same metrics,
-// in the order of their names in PCP, and a Handler logs their names:
+// in the order of their names in PCP, and Handler.Log receives their names:
 //
 //	PCP                    Prometheus           OTLP
 //	app.a.b, in seconds    app_a_b_seconds      app.a.b
@@ -88,12 +88,11 @@
 //	le_unit      the unit of the bounds, such as "millisec"; else the unit of the metric
 //	sum_metric   the metric with the sum of the observed values
 //
-// The label sum_metric may be the last part of a name; the other parts are those of the metric
-// then.
+// The label sum_metric may be only the last component of a name; the others are the metric's.
 //
 // A domain may have the buckets of several histograms, such as one for each job. Their instances
-// then need another label that tells the histograms apart, such as job: instname does not. Without
-// it, the metric stays what it is without buckets.
+// then need another label, such as job, that tells the histograms apart; instname does not. Without
+// it, the label buckets has no effect.
 //
 // # The view of node_exporter
 //
@@ -107,14 +106,14 @@
 //	  static_configs: [{targets: ['localhost:9100']}]
 //
 // The Names and Keep of the Reader do not apply to this view. Names, types, labels and units are
-// those of node_exporter. Like node_exporter with its default
-// options, the view leaves out some mount points and all partitions. Metrics that the host does not
-// have (another kernel, no agent) are missing.
+// those of node_exporter. Like node_exporter with its default options, the view leaves out some
+// mount points and all partitions. Metrics that the host lacks (another kernel, no agent) are
+// missing.
 //
 // The view has these collectors of node_exporter: cpu, cpufreq, diskstats, entropy, filefd,
 // filesystem, loadavg, meminfo, netclass, netdev, netstat, nfs, nfsd, pressure, sockstat, softnet,
-// stat, time, uname and vmstat. The metric
-// node_scrape_collector_success is 1 for each collector with data.
+// stat, time, uname and vmstat. The metric node_scrape_collector_success is 1 for each of them with
+// data; time does not have it.
 //
 // PCP does not have this data of node_exporter:
 //

@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// A scrape of a counter in milliseconds. The page has it in seconds.
+// A scrape returns a counter in milliseconds in seconds.
 func ExampleHandler() {
 	src := &pmapitest.Source{}
 	defer src.Close()

@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// The load average of PCP under the names of node_exporter.
+// The view node shows the load average of PCP under the names of node_exporter.
 func ExampleHandler_node() {
 	src := &pmapitest.Source{}
 	defer src.Close()

@@ -12,10 +12,11 @@ import (
 )
 
 // A Handler serves the metrics of a Reader. It uses the format that the parameter format or the
-// header Accept of the scraper requests, and gzip if the scraper accepts it. It serves one scrape
-// at a time; others wait. A scrape that has begun is completed within the time limit of the
-// Reader's context, also if the scraper disconnects. If the source fails, the status is 503, so
-// Prometheus sets up to 0. Fields must not change after the first call of a method.
+// header Accept of the scraper requests, and gzip if the scraper accepts it. It is safe for
+// concurrent use, but serves one scrape at a time; others wait. A scrape that has begun continues,
+// even if the scraper disconnects, up to the time limit of the Reader's context. If the source
+// fails, the status is 503, so Prometheus sets up to 0. Fields must not change after the first call
+// of a method.
 type Handler struct {
 	Reader  *export.Reader // required; nothing else may use it
 	Times   bool           // write the times of values; else a scraper uses the time of the scrape
