@@ -20,7 +20,7 @@ func (e *Exporter) Backfill(ctx context.Context, o export.BackfillOptions) error
 	return e.sender.Backfill(ctx, e.Reader, &recorder{e: e}, fmt.Sprint(e.Resource), o)
 }
 
-// A recorder is an Exporter as a send.Encoder, with the messages that wait.
+// A recorder implements send.Encoder for an Exporter. It keeps messages until Next returns them.
 type recorder struct {
 	e       *Exporter
 	waiting []send.Message

@@ -22,8 +22,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// recorded is an archive of a counter in each record, a minute apart, and a gauge in each second
-// one, with a mark after the fourth.
+// recorded writes an archive of eight records a minute apart, with a mark after the fourth. Each
+// has a counter, and every second one a gauge.
 func recorded(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "web1")
@@ -54,8 +54,8 @@ func recorded(t *testing.T) string {
 	return path
 }
 
-// TestBackfill: an archive has its own times. Series that are not in a record go on, and counters
-// start again after a mark. After a refusal at any message the next run continues there, with the
+// TestBackfill: an archive is sent with its own times. Series that a record lacks continue, and
+// counters start again after a mark. If a message is refused, the next run continues there with the
 // same start times.
 func TestBackfill(t *testing.T) {
 	path := recorded(t)

@@ -21,8 +21,8 @@
 //
 // # Metrics
 //
-// A metric keeps its name, unless Prometheus would give two metrics the same name: then one gets a
-// number, as package openmetrics describes. Its description is the one-line help text.
+// A metric keeps its name. If Prometheus would give two metrics the same name, one gets a number,
+// as package openmetrics describes. The description is the one-line help text.
 //
 //	PCP                                    OTLP
 //	counter                                sum, cumulative and monotonic
@@ -48,8 +48,8 @@
 // # Start times and ends of series
 //
 // The start time of a counter is the time of its first value. After a reset, such as a restart of
-// its agent, the start time is that of the last value before. A series that ends has one more point
-// with the flag that means "no recorded value".
+// its agent, the start time is that of the last value before it. A series that ends has one more
+// point with the flag that means "no recorded value".
 //
 // # If the receiver is away
 //

@@ -12,21 +12,21 @@ import (
 // scopeName is the name of the instrumentation scope of all metrics.
 const scopeName = "github.com/pcp-go/pcp"
 
-// An encoder writes the snapshots of one Reader as messages. It remembers the series of the last
-// snapshot: their start times, and which series must be ended. The zero value is ready to use.
-// Fields must not change after the first Append. Only one goroutine at a time may use it.
+// An encoder encodes the snapshots of one Reader. It remembers the series of the last snapshot:
+// their start times, and which of them must be ended. The zero value is ready to use. Fields must
+// not change after the first Append. It must be used by one goroutine at a time.
 type encoder struct {
 	Resource      []export.Label // as in Exporter, like the others
 	Strings, JSON bool
 
 	out        builder
-	resource   []byte // fields of a ResourceMetrics
-	scope      []byte // fields of a ScopeMetrics
+	resource   []byte // encoded fields of ResourceMetrics
+	scope      []byte // encoded fields of ScopeMetrics
 	generation uint64
 	metrics    map[string]*metric
-	order      []*metric // of the snapshot, with nil for what is left out
+	order      []*metric // in the order of the snapshot; nil for metrics that are left out
 	round      uint64
-	totals     bool // there are metrics that are the sums of histograms
+	totals     bool // some metrics are sums of histograms
 	points     int
 	now        int64
 }
@@ -60,7 +60,7 @@ func (e *encoder) Append(b []byte, s *export.Snapshot) []byte {
 }
 
 // appendFinal appends a message that ends all series a nanosecond after their last values, as after
-// a mark in an archive. Counters have new start times after that.
+// a mark in an archive. Counters then get new start times.
 func (e *encoder) appendFinal(b []byte) []byte {
 	e.now++
 	e.begin(b)
@@ -73,7 +73,7 @@ func (e *encoder) appendFinal(b []byte) []byte {
 	return e.end()
 }
 
-// Fields of the messages around the metrics.
+// Fields of the messages that enclose the metrics.
 var (
 	resourceMetricsField    = field{1, "resourceMetrics"}
 	resourceField           = field{1, "resource"}
@@ -85,7 +85,7 @@ var (
 	metricsField            = field{2, "metrics"}
 )
 
-// begin begins a message, up to its first metric.
+// begin writes a message up to its first metric.
 func (e *encoder) begin(b []byte) {
 	e.round++
 	e.points = 0
@@ -128,7 +128,7 @@ func (e *encoder) setTotals(s *export.Snapshot) {
 	}
 }
 
-// describe describes the metrics of a new generation. Unchanged metrics keep their series.
+// describe encodes the metadata of a new generation. Unchanged metrics keep their series.
 func (e *encoder) describe(s *export.Snapshot) {
 	e.generation = s.Generation
 	e.resource, e.scope = e.describeResource(s), e.describeScope()
@@ -147,7 +147,7 @@ func (e *encoder) describe(s *export.Snapshot) {
 		now := newMetric(m, kind, cmp.Or(names[m.Name], m.Name), e.JSON)
 		if old != nil && old.kind == kind && old.source.Desc == m.Desc {
 			now.points, now.double = old.points, old.double
-			now.histograms.groups = old.histograms.groups // laid out anew, since labels may be others
+			now.histograms.groups = old.histograms.groups // laid out again, because labels may have changed
 			now.live = old.live
 		}
 		now.described = e.generation
@@ -163,7 +163,7 @@ func (e *encoder) describe(s *export.Snapshot) {
 	}
 }
 
-// appendEnded ends the series of metrics that are there no more.
+// appendEnded ends the series of metrics that no longer exist.
 func (e *encoder) appendEnded() {
 	for name, m := range e.metrics {
 		if m.described != e.generation {
@@ -173,7 +173,7 @@ func (e *encoder) appendEnded() {
 	}
 }
 
-// describeResource returns the field that describes the host.
+// describeResource encodes the attributes of the host.
 func (e *encoder) describeResource(s *export.Snapshot) []byte {
 	w := builder{json: e.JSON}
 	w.open(resourceField)
@@ -201,7 +201,7 @@ func (e *encoder) describeResource(s *export.Snapshot) []byte {
 	return w.b
 }
 
-// describeScope returns the field that names this module.
+// describeScope encodes the name and version of this module.
 func (e *encoder) describeScope() []byte {
 	w := builder{json: e.JSON}
 	w.open(scopeField)
@@ -213,8 +213,8 @@ func (e *encoder) describeScope() []byte {
 	return w.b
 }
 
-// instanceID distinguishes the series of a host from those of other hosts at the same receiver. A
-// container has the host name of its host.
+// instanceID returns an identifier that distinguishes a host at a receiver. A container has the
+// same host name as its host.
 func instanceID(s *export.Snapshot) string {
 	if container, _ := s.Context.Lookup("container"); container != "" {
 		return s.Host + "/" + container
@@ -282,7 +282,7 @@ var (
 // cumulative is the temporality of sums and histograms.
 const cumulative = 2
 
-// beginPoints begins the points of a kind.
+// beginPoints begins the list of points of a metric.
 func (e *encoder) beginPoints(kind field) {
 	w := &e.out
 	w.open(kind)
@@ -295,7 +295,7 @@ func (e *encoder) beginPoints(kind field) {
 	w.list(dataPointsField)
 }
 
-// beginPoint begins a data point; its value follows.
+// beginPoint begins a data point without its value.
 func (e *encoder) beginPoint(attributes []byte, start int64) {
 	w := &e.out
 	w.item(dataPointsField)

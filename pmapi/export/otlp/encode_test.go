@@ -16,7 +16,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// A bench encodes snapshots of a source, whose time goes on by a second each.
+// A bench encodes snapshots of a source, each a second after the one before.
 type bench struct {
 	t   testing.TB
 	src *pmapitest.Source
@@ -33,7 +33,7 @@ func newBench(t testing.TB) *bench {
 	return &bench{t: t, src: src}
 }
 
-// read is the next message.
+// read returns the next message.
 func (b *bench) read() *request {
 	b.t.Helper()
 	if b.r == nil {
@@ -84,7 +84,7 @@ func decodeProtobuf(t testing.TB, body []byte) *request {
 	return r
 }
 
-// shown is the points as text, times as seconds since the start.
+// shown formats the points of a message, with times in seconds since the start.
 func shown(r *request) string {
 	var b strings.Builder
 	for _, p := range r.points {
@@ -145,7 +145,7 @@ version gauge value="6.0" = 1
 	}
 }
 
-// TestInstanceID: a receiver can tell two hosts apart, also those without labels.
+// TestInstanceID: a receiver can tell two hosts apart, even without labels.
 func TestInstanceID(t *testing.T) {
 	for _, test := range []struct {
 		labels   string
@@ -164,8 +164,8 @@ func TestInstanceID(t *testing.T) {
 	}
 }
 
-// TestStartTimes: a counter starts when it is first seen, and after a reset at its last time
-// before it. A series that has gone is ended once.
+// TestStartTimes: a counter starts when it is first seen, and after a reset at the time of its last
+// value before. A series that has gone is ended once.
 func TestStartTimes(t *testing.T) {
 	b := newBench(t)
 	d := b.src.InDom("a", "b")
@@ -222,8 +222,8 @@ func TestHistogram(t *testing.T) {
 	}
 }
 
-// TestHistogramOfTimes: a histogram has the unit of the observed values, and its sum in that
-// unit, if its labels name them. It ends when the metric has gone, and goes on after a failure.
+// TestHistogramOfTimes: a histogram and its sum have the unit of the observed values, if its labels
+// name them. It ends with its metric, and continues after a failure.
 func TestHistogramOfTimes(t *testing.T) {
 	b := newBench(t)
 	names := []string{"get.fast", "get.slow", "put.fast", "put.slow"}

@@ -54,7 +54,7 @@ func FromEnv() (*Exporter, error) {
 	return e, nil
 }
 
-// variable is the value of a variable with METRICS or without, and its name.
+// variable returns the value and the name of a variable, preferably of the form with METRICS.
 func variable(what string) (value, name string) {
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_METRICS_" + what, "OTEL_EXPORTER_OTLP_" + what} {
 		if v := strings.TrimSpace(os.Getenv(name)); v != "" {
@@ -115,7 +115,7 @@ func headersFromEnv(e *Exporter) error {
 	return nil
 }
 
-// pairs parses k1=v1,k2=v2. Its errors have no values, which may be secrets.
+// pairs parses k1=v1,k2=v2. Its errors do not contain values, which may be secrets.
 func pairs(list string) (all []export.Label, err error) {
 	for i, item := range strings.Split(list, ",") {
 		if item = strings.TrimSpace(item); item == "" {
@@ -163,10 +163,10 @@ func timesFromEnv(e *Exporter) (err error) {
 	return err
 }
 
-// noLimit is the time limit for 0, which means no limit: 24 days.
+// noLimit stands for no limit: 24 days.
 const noLimit = math.MaxInt32 * time.Millisecond
 
-// timeLimit is 0 for one that is not set.
+// timeLimit parses a time limit. It returns 0 for "" and noLimit for 0.
 func timeLimit(name, text string) (time.Duration, error) {
 	d, err := milliseconds(name, text)
 	if err == nil && d == 0 && strings.TrimSpace(text) != "" {

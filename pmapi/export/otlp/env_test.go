@@ -18,7 +18,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// fromEnv is FromEnv with variables, each "NAME=value", and no other of OpenTelemetry's.
+// fromEnv calls FromEnv with variables of the form "NAME=value", and no other variables of
+// OpenTelemetry.
 func fromEnv(t *testing.T, variables ...string) (*otlp.Exporter, error) {
 	t.Helper()
 	for _, v := range os.Environ() {
@@ -64,13 +65,13 @@ func TestFromEnv(t *testing.T) {
 	}
 }
 
-// TestFromEnvPrecedence: the form of a variable with METRICS has precedence, and an empty one
+// TestFromEnvPrecedence: the form of a variable with METRICS has precedence, and an empty variable
 // counts as not set.
 func TestFromEnvPrecedence(t *testing.T) {
 	for what, test := range map[string]struct {
 		general, metrics string
 		get              func(e *otlp.Exporter) any
-		want             [2]any // of the general one, and of both
+		want             [2]any // with the general form alone, and with both
 	}{
 		"ENDPOINT":    {"http://a", "http://b/x", func(e *otlp.Exporter) any { return e.Endpoint }, [2]any{"http://a/v1/metrics", "http://b/x"}},
 		"HEADERS":     {"a=1,b=2", "a=3", func(e *otlp.Exporter) any { return e.Header.Get("a") + e.Header.Get("b") }, [2]any{"12", "3"}},
@@ -93,9 +94,9 @@ func TestFromEnvPrecedence(t *testing.T) {
 func TestFromEnvTimes(t *testing.T) {
 	for variables, want := range map[string]time.Duration{
 		"":                           0,
-		"EXPORTER_OTLP_TIMEOUT=0":    (1<<31 - 1) * time.Millisecond, // none
+		"EXPORTER_OTLP_TIMEOUT=0":    (1<<31 - 1) * time.Millisecond, // no limit
 		"METRIC_EXPORT_TIMEOUT=9999": 9999 * time.Millisecond,
-		"METRIC_EXPORT_TIMEOUT=0":    0, // what TIMEOUT says, which is 10 s
+		"METRIC_EXPORT_TIMEOUT=0":    0, // the limit of TIMEOUT, 10 s, applies
 		"METRIC_EXPORT_TIMEOUT=30000 EXPORTER_OTLP_TIMEOUT=20000": 20 * time.Second,
 		"METRIC_EXPORT_TIMEOUT=15000 EXPORTER_OTLP_TIMEOUT=0":     15 * time.Second,
 	} {
@@ -108,7 +109,7 @@ func TestFromEnvTimes(t *testing.T) {
 	}
 }
 
-// TestFromEnvCertificates: the exporter uses the files of certificates in the environment.
+// TestFromEnvCertificates: the exporter uses the certificate files of the environment.
 func TestFromEnvCertificates(t *testing.T) {
 	ca := tlstest.NewCA(t, "authority")
 	client := ca.Issue(t, "client", tlstest.Leaf{})
@@ -124,7 +125,7 @@ func TestFromEnvCertificates(t *testing.T) {
 	defer s.Close()
 	files := []string{"CERTIFICATE=" + ca.CertFile, "CLIENT_CERTIFICATE=" + client.CertFile, "CLIENT_KEY=" + client.KeyFile}
 	for _, prefix := range []string{"EXPORTER_OTLP_", "EXPORTER_OTLP_METRICS_"} {
-		for but := range len(files) + 1 { // the last time with all of them
+		for but := range len(files) + 1 { // leaves out each file in turn, and at last none
 			variables := []string{"EXPORTER_OTLP_ENDPOINT=" + s.URL}
 			for i, file := range files {
 				if i != but {
@@ -132,7 +133,7 @@ func TestFromEnvCertificates(t *testing.T) {
 				}
 			}
 			e, err := fromEnv(t, variables...)
-			if (err != nil) != (but == 1 || but == 2) { // a certificate and its key go together
+			if (err != nil) != (but == 1 || but == 2) { // certificate and key are both required
 				t.Errorf("%q: %v", variables, err)
 			}
 			if err != nil {
@@ -144,7 +145,7 @@ func TestFromEnvCertificates(t *testing.T) {
 			e.Reader, e.Samples = &export.Reader{Context: c}, 1
 			ctx, cancel := context.WithCancel(t.Context())
 			if but < len(files) {
-				cancel() // it would try for ever
+				cancel() // else it would retry for ever
 			}
 			if err := e.Run(ctx); err != nil {
 				t.Error(err)

@@ -38,7 +38,7 @@ func printMetrics(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, "{}")
 }
 
-// One sample of each metric is sent to a receiver.
+// An exporter sends one sample of each metric to a receiver.
 func ExampleExporter_Run() {
 	receiver := httptest.NewServer(http.HandlerFunc(printMetrics))
 	defer receiver.Close()
@@ -54,7 +54,7 @@ func ExampleExporter_Run() {
 	e := &otlp.Exporter{
 		Reader:   &export.Reader{Context: src.Context()},
 		Endpoint: receiver.URL + "/v1/metrics",
-		Samples:  1, // read once; without it, until the context ends
+		Samples:  1, // read once; 0 means until the context ends
 		JSON:     true,
 	}
 	if err := e.Run(context.Background()); err != nil {

@@ -2,5 +2,5 @@ package otlp
 
 type Encoder = encoder
 
-// AppendEnd is for tests outside of the package.
+// AppendEnd exports appendFinal for tests.
 func (e *encoder) AppendEnd(b []byte) []byte { return e.appendFinal(b) }

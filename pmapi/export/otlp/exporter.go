@@ -19,9 +19,9 @@ const (
 	defaultInterval = time.Minute
 )
 
-// An Exporter reads metrics at regular times and posts them to a receiver. Messages that the
-// receiver cannot accept at the moment wait in memory or in a directory. They are sent later, in
-// order. Fields must not change after the call of Run or Backfill.
+// An Exporter reads metrics at regular times and posts them to a receiver. If the receiver is
+// unavailable, messages wait in memory or in a directory and are sent later, in order. Fields must
+// not change after the call of Run or Backfill.
 type Exporter struct {
 	Reader *export.Reader // required; see pmapi.Dialer.AutoReconnect
 
@@ -30,12 +30,12 @@ type Exporter struct {
 	// service.name is "pcp".
 	Resource []export.Label
 	Strings  bool // convert discrete strings to gauges
-	JSON     bool // write messages in JSON in place of protobuf
+	JSON     bool // write messages in JSON instead of protobuf
 
-	// Endpoint is a URL; without a path it gets /v1/metrics. "" means
+	// Endpoint is a URL; if it has no path, /v1/metrics is appended. "" means
 	// http://localhost:4318/v1/metrics.
 	Endpoint string
-	Header   http.Header   // added to requests; those of OTLP have precedence
+	Header   http.Header   // added to requests; headers of OTLP have precedence
 	Gzip     bool          // compress messages
 	Interval time.Duration // between two reads; 0 means a minute
 
@@ -48,10 +48,10 @@ type Exporter struct {
 	// is always kept. 0 means 64 MiB.
 	MaxQueue int
 
-	// Directory keeps the waiting messages, also from one run to the next. It is created if
-	// necessary. Only one Exporter at a time can use it. Messages that cannot be written stay in
-	// memory. A crash of the program loses no message; a crash of the computer may lose the last
-	// ones. "" means memory.
+	// Directory keeps the waiting messages, also for the next run. It is created if necessary. Only
+	// one Exporter at a time can use it. Messages that cannot be written stay in memory. A crash of
+	// the program loses no message; a crash of the computer may lose the last ones. "" means
+	// memory.
 	Directory string
 
 	// Client sends requests; nil means one with the proxies of the environment. A client without
@@ -60,7 +60,7 @@ type Exporter struct {
 
 	Log *slog.Logger // warnings; nil means none
 
-	// Disabled makes Run return at once.
+	// Disabled makes Run and Backfill return nil at once.
 	Disabled bool
 
 	once    sync.Once
@@ -69,7 +69,7 @@ type Exporter struct {
 	page    []byte
 }
 
-// Stats returns the counters at this time. Any goroutine may call it.
+// Stats returns the current counters. It is safe for concurrent use.
 func (e *Exporter) Stats() export.Stats {
 	e.init()
 	return e.sender.Stats()
@@ -80,13 +80,13 @@ func (e *Exporter) init() {
 		e.encoder.Resource, e.encoder.Strings, e.encoder.JSON = e.Resource, e.Strings, e.JSON
 		s := &e.sender
 		s.Protocol, s.Endpoint, s.Path, s.Header = "otlp", cmp.Or(e.Endpoint, defaultEndpoint), "/v1/metrics", e.Header
-		s.Demanded = http.Header{"Content-Type": {typeJSON}} // also of messages that an older version left in Directory
+		s.Demanded = http.Header{"Content-Type": {typeJSON}} // for messages of an older version in Directory
 		s.Client, s.Timeout, s.MaxQueue, s.Directory, s.Log = e.Client, e.Timeout, e.MaxQueue, e.Directory, e.Log
 		s.Retry, s.Reply, s.Reason = retry, reply, reason
 	})
 }
 
-// retry is whether the protocol has a message sent again after a status.
+// retry reports whether OTLP lets a client send a message again after a status.
 func retry(status int, _ string) bool {
 	switch status {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -95,11 +95,13 @@ func retry(status int, _ string) bool {
 	return false
 }
 
-// Run reads at once and then at each multiple of the interval, skips those that have passed, and
-// sends what it has read, until ctx ends. It then tries once more to send the waiting messages, for
-// Timeout in all. If the context of the source is closed, or after Samples reads, Run returns when
-// all has been sent, or with an error when the receiver has been away for two minutes. It returns
-// nil otherwise, or an error if it cannot send at all. It can be called once.
+// Run reads at once and then at each multiple of Interval, and sends what it has read, until ctx
+// ends. It skips times that have passed. When ctx ends, it tries once more to send the waiting
+// messages, for Timeout in all.
+//
+// If the context of the source is closed, or after Samples reads, Run returns when everything is
+// sent, or with an error when the receiver has been unavailable for two minutes. It also returns an
+// error if it cannot send at all. It can be called once.
 func (e *Exporter) Run(ctx context.Context) error {
 	if e.Disabled {
 		return nil
@@ -108,7 +110,7 @@ func (e *Exporter) Run(ctx context.Context) error {
 	return e.sender.Live(ctx, &send.Poll{Reader: e.Reader, Interval: cmp.Or(max(e.Interval, 0), defaultInterval), Samples: e.Samples, Take: e.take})
 }
 
-// take adds a message to the queue.
+// take encodes a snapshot and adds it to the queue.
 func (e *Exporter) take(snap *export.Snapshot) {
 	e.page = e.encoder.Append(e.page[:0], snap)
 	if m, ok := e.message(); ok {
@@ -116,7 +118,8 @@ func (e *Exporter) take(snap *export.Snapshot) {
 	}
 }
 
-// message returns the page that was encoded last; ok is false if it has no points or is too long.
+// message returns the last encoded page as a message. It returns ok false if the page has no points
+// or is too long.
 func (e *Exporter) message() (m send.Message, ok bool) {
 	points := e.encoder.Points()
 	switch {
@@ -128,7 +131,7 @@ func (e *Exporter) message() (m send.Message, ok bool) {
 	case e.Gzip:
 		m = send.Message{Body: compressed(e.page), Encoding: "gzip", Points: points}
 	default:
-		m = send.Message{Body: bytes.Clone(e.page), Points: points} // a client may still read it when its request is over
+		m = send.Message{Body: bytes.Clone(e.page), Points: points} // a client may read it even after its request
 	}
 	if !e.JSON {
 		m.Type = typeProtobuf
@@ -149,7 +152,7 @@ func compressed(b []byte) []byte {
 	z := gzipWriters.Get().(*gzip.Writer)
 	defer gzipWriters.Put(z)
 	z.Reset(&out)
-	z.Write(b) // into memory: cannot fail
+	z.Write(b) // a write to memory cannot fail
 	z.Close()
 	return out.Bytes()
 }

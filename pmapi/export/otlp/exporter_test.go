@@ -58,7 +58,7 @@ func (r *receiver) RoundTrip(req *http.Request) (*http.Response, error) {
 	})
 }
 
-// protocol is how exporters are tested, which compress messages or do not.
+// protocol describes exporters to package sendtest, with or without compression.
 func protocol(zip bool) *sendtest.Protocol {
 	return &sendtest.Protocol{
 		New: func(o sendtest.Options) sendtest.Exporter {
@@ -96,8 +96,8 @@ func TestPartialSuccess(t *testing.T) {
 	})
 }
 
-// TestSource: an unreachable source is read again. When its context is closed, all points read
-// before are sent.
+// TestSource: an unreachable source is read again. When its context is closed, all points already
+// read are sent.
 func TestSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := &pmapitest.Source{AutoReconnect: true}
@@ -136,7 +136,7 @@ func TestEndpoint(t *testing.T) {
 	}
 }
 
-// TestQueueOfTwoEncodings: messages that waited in JSON are sent as JSON, also by an exporter of
+// TestQueueOfTwoEncodings: messages that waited as JSON are sent as JSON, even by an exporter of
 // protobuf.
 func TestQueueOfTwoEncodings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

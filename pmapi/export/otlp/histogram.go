@@ -13,23 +13,23 @@ import (
 	"github.com/pcp-go/pcp/pmapi/internal/base"
 )
 
-// histograms are the histograms of a metric whose instances are buckets, laid out for a list of
+// histograms are the histograms of a metric whose instances are buckets, for the current list of
 // instances.
 type histograms struct {
-	kind  string // what the label "buckets" says; "" if the instances are not said to be buckets
-	head  []byte // of a metric, whose unit is that of what is observed
+	kind  string // the label buckets; "" if the instances are not buckets
+	head  []byte // encoded fields of the metric, with the unit of the observed values
 	conv  base.Conversion
-	units pdu.Units // of bounds, before they are converted
-	total *metric   // has the sum of the observed values; may be nil
+	units pdu.Units // of bounds, before conversion
+	total *metric   // the metric with the sum of the observed values, or nil
 	scale float64   // factor for the values of total
 
 	json   bool
 	insts  []*export.Instance
-	groups []*group // nil if the instances are no buckets
-	gone   []*group // that have not ended yet
+	groups []*group // nil if the instances are not buckets
+	gone   []*group // former groups that have not been ended
 }
 
-// A group is the buckets of one histogram: their labels are equal except for "le".
+// A group holds the buckets of one histogram. Their labels are equal except for "le".
 type group struct {
 	attributes []byte
 	bounds     []float64
@@ -37,17 +37,17 @@ type group struct {
 	infinite   bool // the last member has no bound
 	ended      bool
 	start, at  int64
-	counts     []uint64 // of this round, disjoint
+	counts     []uint64 // disjoint counts of this round
 	last       []uint64
 }
 
 type member struct {
 	le    float64
-	index int // among the values
+	index int // index of the value
 }
 
-// newHistograms returns the histograms of a counter with the label "buckets". Their bounds have
-// the units of the label "le_unit".
+// newHistograms returns the histograms of a counter with the label buckets. Their bounds have the
+// units of the label le_unit.
 func newHistograms(m *export.Metric, k kind, name string, json bool) (h histograms) {
 	how, _ := m.Labels.Lookup("buckets")
 	if k != sum || m.InDom == nil || how != "cumulative" && how != "disjoint" {
@@ -66,7 +66,7 @@ func newHistograms(m *export.Metric, k kind, name string, json bool) (h histogra
 	return h
 }
 
-// findTotal finds the metric of the label "sum_metric", by its name or by its last component.
+// findTotal finds the metric that the label sum_metric names, in full or by its last component.
 func (h *histograms) findTotal(m *export.Metric, byName map[string]*metric) {
 	h.total = nil
 	name, _ := m.Labels.Lookup("sum_metric")
@@ -89,7 +89,7 @@ func (h *histograms) findTotal(m *export.Metric, byName map[string]*metric) {
 	total.isTotal = true
 }
 
-// isHistogram is whether the instances are buckets, and their counts are such as buckets have.
+// isHistogram reports whether the instances are buckets with valid counts.
 func (m *metric) isHistogram(values pdu.ValueSet) bool {
 	if m.histograms.kind == "" || values.Len() == 0 {
 		return false
@@ -110,7 +110,7 @@ func (m *metric) isHistogram(values pdu.ValueSet) bool {
 	return len(h.groups) > 0
 }
 
-// layOut finds the histograms. Those that were there before, with the same bounds, go on.
+// layOut groups instances into histograms. Those that existed before with the same bounds continue.
 func (h *histograms) layOut(m *metric, values pdu.ValueSet) {
 	old := h.groups
 	h.insts, h.groups, h.gone = h.insts[:0], nil, nil
@@ -144,17 +144,17 @@ func (h *histograms) layOut(m *metric, values pdu.ValueSet) {
 		}
 	}
 	h.groups = groups
-	if len(groups) > 0 { // else they go on as numbers, in the same metric
+	if len(groups) > 0 { // else they continue as numbers, in the same metric
 		h.gone = slices.DeleteFunc(old, func(g *group) bool { return g.start == 0 || g.ended })
 	}
 }
 
-// continues is whether a group is the same histogram as another one.
+// continues reports whether a group is the same histogram as another one.
 func (g *group) continues(o *group) bool {
 	return bytes.Equal(o.attributes, g.attributes) && slices.Equal(o.bounds, g.bounds)
 }
 
-// order sorts the buckets; ok is false if two have one bound.
+// order sorts the buckets. It returns false if two have the same bound.
 func (g *group) order() (ok bool) {
 	slices.SortFunc(g.members, func(a, b member) int { return cmp.Compare(a.le, b.le) })
 	g.bounds = nil
@@ -170,8 +170,8 @@ func (g *group) order() (ok bool) {
 	return true
 }
 
-// count stores the counts of the buckets, disjoint and with one above all bounds. ok is false if
-// a value is not a count, or if cumulative counts fall.
+// count stores the counts of the buckets as disjoint counts, with one above all bounds. It returns
+// false if a value is not a count, or if cumulative counts fall.
 func (g *group) count(m *metric, values pdu.ValueSet, cumulative bool) (ok bool) {
 	g.counts = g.counts[:0]
 	var below uint64
@@ -199,14 +199,13 @@ func (g *group) count(m *metric, values pdu.ValueSet, cumulative bool) (ok bool)
 	return true
 }
 
-// appendHistograms writes the histograms that isHistogram has found, and ends those that have
-// gone.
+// appendHistograms writes the histograms that isHistogram has found, and ends former ones.
 func (e *encoder) appendHistograms(m *metric) {
 	clear(m.points)
 	m.live = 0
 	h := &m.histograms
 	for _, g := range h.gone {
-		if !slices.ContainsFunc(h.groups, func(now *group) bool { return bytes.Equal(now.attributes, g.attributes) }) { // not with other bounds
+		if !slices.ContainsFunc(h.groups, func(now *group) bool { return bytes.Equal(now.attributes, g.attributes) }) { // not if it continues with other bounds
 			e.appendHistogramEnd(g)
 		}
 	}
@@ -262,8 +261,8 @@ func (e *encoder) appendBuckets(g *group, counts []uint64) {
 	e.out.fixed64(countField, int64(total))
 }
 
-// sumOf returns the sum of the observed values. It is known if there is only one histogram and no
-// value is negative.
+// sumOf returns the sum of the observed values. It returns false unless there is only one histogram
+// and no value is negative.
 func (m *metric) sumOf(g *group) (sum float64, ok bool) {
 	h := &m.histograms
 	if h.total == nil || !h.total.hasTotal || len(h.groups) > 1 || g.members[0].le < 0 {
@@ -273,8 +272,8 @@ func (m *metric) sumOf(g *group) (sum float64, ok bool) {
 	return sum, sum >= 0
 }
 
-// appendHistogramEnd writes that a histogram has lost its value. The point includes the buckets,
-// because receivers may keep them as series.
+// appendHistogramEnd ends a histogram. The point includes the buckets, because receivers may keep
+// them as series.
 func (e *encoder) appendHistogramEnd(g *group) {
 	g.ended = true
 	e.beginPoint(g.attributes, g.start)
@@ -283,8 +282,8 @@ func (e *encoder) appendHistogramEnd(g *group) {
 	e.out.close()
 }
 
-// appendEndedHistograms ends all histograms of a metric without values. Those of one that has
-// failed are kept: they may go on after that.
+// appendEndedHistograms ends all histograms of a metric without values. After a failure it keeps
+// their state, because they may continue.
 func (e *encoder) appendEndedHistograms(m *metric, failed bool) {
 	for _, g := range m.histograms.groups {
 		if g.start != 0 && !g.ended {
@@ -296,5 +295,5 @@ func (e *encoder) appendEndedHistograms(m *metric, failed bool) {
 	}
 }
 
-// forget makes what comes new histograms.
+// forget drops the layout, so that later histograms are new.
 func (h *histograms) forget() { h.insts, h.groups, h.gone = nil, nil, nil }

@@ -13,9 +13,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/export/otlp"
 )
 
-// TestInteropAgentRestart: when an agent of C's collector ends and another one begins its
-// counters anew, their start time is not before their last value. With one start time they never
-// fall.
+// TestInteropAgentRestart: when an agent of C's collector restarts and its counters begin again,
+// their start time is not before their last value. Counters never fall without a new start time.
 func TestInteropAgentRestart(t *testing.T) {
 	pcptest.Need(t, "pmstore")
 	pmcd := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"pmcd", "sample"}})
@@ -56,7 +55,7 @@ func TestInteropAgentRestart(t *testing.T) {
 		if all[len(all)-1].start != all[0].start {
 			return true
 		}
-		if time.Since(tried) > 10*time.Second { // a new agent whose first fetched value exceeds the old agent's last one looks like the old agent
+		if time.Since(tried) > 10*time.Second { // if the new agent's first value exceeds the old agent's last one, the reset is invisible
 			if _, stderr, status := pcptest.Run(t, nil, "", "pmstore", "-h", pmcd.Host(), "sample.control", "-1"); status != 0 {
 				t.Log("pmstore, whose agent ends:", stderr)
 			}

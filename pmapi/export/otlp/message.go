@@ -12,22 +12,22 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A field is a field of a message of the protocol, by its two names.
+// A field identifies a field of a message in protobuf and in JSON.
 type field struct {
 	number byte // less than 16
 	name   string
 }
 
-// A builder writes a message as protobuf or as JSON. Both have the same structure: open begins a
-// message that is a field of the last open one, item begins one of a repeated field, and close ends
-// either. In protobuf, list and endList write nothing.
+// A builder encodes a message as protobuf or as JSON. The method open begins a message that is a
+// field of the current one, item begins an element of a repeated field, and close ends either. In
+// protobuf, list and endList write nothing.
 type builder struct {
 	b      []byte
 	json   bool
-	opened []int // protobuf: where the open messages begin, after a byte for their length
+	opened []int // protobuf: start of each open message, after a byte for its length
 }
 
-// Types of fields in protobuf.
+// Wire types of protobuf.
 const (
 	wireVarint = iota
 	wireFixed64
@@ -35,7 +35,7 @@ const (
 	wireFixed32 = 5
 )
 
-// key begins a field.
+// key writes the key of a field.
 func (w *builder) key(f field, wire byte) {
 	if !w.json {
 		w.b = append(w.b, f.number<<3|wire)
@@ -45,7 +45,7 @@ func (w *builder) key(f field, wire byte) {
 	w.b = append(append(append(w.b, '"'), f.name...), '"', ':')
 }
 
-// comma separates a value in JSON from the one before it.
+// comma separates JSON values.
 func (w *builder) comma() {
 	if n := len(w.b); w.json && n > 0 && w.b[n-1] != '{' && w.b[n-1] != '[' {
 		w.b = append(w.b, ',')
@@ -104,7 +104,7 @@ func (w *builder) endList() {
 	}
 }
 
-// fields appends whole fields that another builder has written.
+// fields appends fields that another builder encoded.
 func (w *builder) fields(b []byte) {
 	if len(b) > 0 {
 		w.comma()
@@ -147,7 +147,7 @@ func (w *builder) bool(f field, v bool) {
 	}
 }
 
-// int64 appends an int64 of variable length.
+// int64 appends an int64 as a varint.
 func (w *builder) int64(f field, v int64) {
 	w.key(f, wireVarint)
 	if w.json {
@@ -157,7 +157,7 @@ func (w *builder) int64(f field, v int64) {
 	w.b = binary.AppendUvarint(w.b, uint64(v))
 }
 
-// fixed64 appends an integer of 64 bits. None is negative but an sfixed64.
+// fixed64 appends a fixed64 or sfixed64. Only an sfixed64 may be negative.
 func (w *builder) fixed64(f field, v int64) {
 	w.key(f, wireFixed64)
 	if w.json {
@@ -172,7 +172,7 @@ func (w *builder) double(f field, v float64) {
 	w.appendDouble(v)
 }
 
-// doubles appends a repeated field.
+// doubles appends a repeated field of double.
 func (w *builder) doubles(f field, all []float64) {
 	if w.beginPacked(f, len(all)) {
 		for _, v := range all {
@@ -198,7 +198,7 @@ func (w *builder) counts(f field, all []uint64) {
 	w.endList()
 }
 
-// beginPacked begins a repeated field of n values of 8 bytes; ok is false if n is 0.
+// beginPacked begins a repeated field of n values of 8 bytes. It returns false if n is 0.
 func (w *builder) beginPacked(f field, n int) (ok bool) {
 	w.list(f)
 	if n > 0 && !w.json {
@@ -208,7 +208,7 @@ func (w *builder) beginPacked(f field, n int) (ok bool) {
 	return n > 0
 }
 
-// appendDouble appends a double. JSON has strings for those that are not numbers.
+// appendDouble appends a double. JSON has strings for infinities and NaN.
 func (w *builder) appendDouble(v float64) {
 	switch {
 	case !w.json:
@@ -250,7 +250,7 @@ func appendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// Fields of attributes. The messages that have them number them differently.
+// Fields of attributes. The enclosing messages number them differently.
 var (
 	keyField      = field{1, "key"}
 	valueField    = field{2, "value"}
@@ -263,7 +263,7 @@ var (
 	elementsField = field{1, "values"} // of an array and of pairs
 )
 
-// stringAttribute appends an attribute.
+// stringAttribute appends an attribute with a string value.
 func (w *builder) stringAttribute(f field, key, value string) {
 	w.item(f)
 	w.text(keyField, key)
@@ -273,7 +273,7 @@ func (w *builder) stringAttribute(f field, key, value string) {
 	w.close()
 }
 
-// intAttribute appends an attribute.
+// intAttribute appends an attribute with an integer value.
 func (w *builder) intAttribute(f field, key string, value int64) {
 	w.item(f)
 	w.text(keyField, key)
@@ -283,7 +283,7 @@ func (w *builder) intAttribute(f field, key string, value int64) {
 	w.close()
 }
 
-// label appends an attribute for a label. A label that is null or has no name is left out.
+// label appends a label as an attribute. It omits labels that are null or have no name.
 func (w *builder) label(f field, key string, l pdu.NamedLabel) {
 	if key == "" {
 		return
@@ -314,7 +314,7 @@ func (w *builder) pair(f field, key string, v any) {
 	w.close()
 }
 
-// any appends the field of an AnyValue. null becomes an empty string, since AnyValue lacks it.
+// any appends the field of an AnyValue. null becomes an empty string, because AnyValue lacks null.
 func (w *builder) any(v any) {
 	switch v := v.(type) {
 	case bool:
@@ -351,7 +351,7 @@ func (w *builder) any(v any) {
 	}
 }
 
-// anyNumber appends the field of an AnyValue for a number: an int64 if it is one, else a double.
+// anyNumber appends a number as the field of an AnyValue: an int64 if possible, else a double.
 func (w *builder) anyNumber(text string) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		w.int64(intField, n)

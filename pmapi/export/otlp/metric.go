@@ -11,16 +11,16 @@ import (
 	"github.com/pcp-go/pcp/pmapi/internal/base"
 )
 
-// A kind is what a metric becomes.
+// A kind is how a metric is sent.
 type kind byte
 
 const (
 	gauge kind = iota + 1
 	sum
-	text // a gauge whose attribute is a string
+	text // a gauge with the string in an attribute
 )
 
-// kindOf is 0 for a metric that is left out.
+// kindOf returns the kind of a metric, or 0 for a metric that is left out.
 func (e *encoder) kindOf(m *export.Metric) kind {
 	switch m.Desc.Type {
 	case pdu.Type32, pdu.TypeU32, pdu.Type64, pdu.TypeU64, pdu.TypeFloat, pdu.TypeDouble:
@@ -36,38 +36,38 @@ func (e *encoder) kindOf(m *export.Metric) kind {
 	return 0
 }
 
-// A metric is a Reader's metric in its written form, with its series.
+// A metric is an encoded metric with its series.
 type metric struct {
 	source    *export.Metric
 	kind      kind
-	described uint64 // the generation that has it
+	described uint64 // generation of the last description
 
-	head   []byte // the fields name, description and unit
-	data   field  // of the points
+	head   []byte // encoded fields name, description and unit
+	data   field  // the field of its points
 	conv   base.Conversion
 	number difference.Kind
-	double bool // values are written as doubles: some have been no int64
+	double bool // values are written as doubles, because some were not int64
 
 	points map[pdu.InstID]*point
-	live   int // how many points have not ended
+	live   int // number of points that have not ended
 
 	histograms histograms
 
-	isTotal  bool    // its value is the sum of a histogram
-	hasTotal bool    // it has one in this round
-	total    float64 // in base units
+	isTotal  bool    // it is the sum of a histogram
+	hasTotal bool    // total is set in this round
+	total    float64 // its value in base units
 }
 
 // A point is a series of numbers.
 type point struct {
-	attributes []byte // "attributes":[…],
-	named      uint64 // the generation of the attributes; then instance and text
+	attributes []byte // encoded attributes
+	named      uint64 // generation of attributes, inst and text
 	inst       *export.Instance
 	text       string
-	start      int64 // 0 unless it is a sum
-	at         int64 // when it had its last value
+	start      int64 // start time; 0 unless it is a sum
+	at         int64 // time of its last value
 	last       difference.Sample
-	seen       uint64 // the round with the last value
+	seen       uint64 // round of its last value
 	ended      bool
 }
 
@@ -86,7 +86,7 @@ func newMetric(m *export.Metric, k kind, name string, json bool) *metric {
 		histograms: newHistograms(m, k, name, json), points: map[pdu.InstID]*point{}}
 }
 
-// describe returns the fields of a metric before its data.
+// describe encodes the fields of a metric before its data.
 func describe(m *export.Metric, name, unit string, json bool) []byte {
 	w := builder{json: json}
 	w.text(nameField, name)
@@ -99,7 +99,7 @@ func describe(m *export.Metric, name, unit string, json bool) []byte {
 	return w.b
 }
 
-// setTotal takes the value of a metric that is the sum of a histogram.
+// setTotal sets the total of a metric that is the sum of a histogram.
 func (m *metric) setTotal(values pdu.ValueSet) {
 	m.hasTotal = false
 	if values.Len() == 1 {
@@ -109,7 +109,7 @@ func (m *metric) setTotal(values pdu.ValueSet) {
 	}
 }
 
-// widen makes doubles of all values once one is not an int64.
+// widen sets double if a value is not an int64.
 func (m *metric) widen(values pdu.ValueSet) {
 	if m.double || m.kind == text || m.source.Desc.Type != pdu.TypeU64 && m.conv.Mul == 1 {
 		return
@@ -123,7 +123,7 @@ func (m *metric) widen(values pdu.ValueSet) {
 	}
 }
 
-// appendPoints writes the values of a metric, and ends the series without a value.
+// appendPoints writes the values of a metric, and ends series without a value.
 func (e *encoder) appendPoints(m *metric, values pdu.ValueSet) {
 	m.widen(values)
 	seen := 0
@@ -138,7 +138,7 @@ func (e *encoder) appendPoints(m *metric, values pdu.ValueSet) {
 		}
 		p := m.points[values.Inst(i)]
 		if p != nil && p.seen == e.round {
-			continue // a source that has an instance twice
+			continue // the source has the instance twice
 		}
 		if p == nil {
 			p = &point{ended: true}
@@ -156,8 +156,8 @@ func (e *encoder) appendPoints(m *metric, values pdu.ValueSet) {
 	m.live = seen
 }
 
-// name makes the attributes of a point if its instance or text has changed, and ends its old
-// series.
+// name updates the attributes of a point whose instance or text has changed. If they differ, it
+// ends the old series.
 func (e *encoder) name(m *metric, p *point, id pdu.InstID, a pdu.Atom) {
 	inst := m.source.InDom.Instance(id)
 	s := ""
@@ -177,12 +177,12 @@ func (e *encoder) name(m *metric, p *point, id pdu.InstID, a pdu.Atom) {
 	p.named, p.inst, p.text = m.described, inst, s
 }
 
-// appendValue writes the value n that a was converted to. The series of a counter starts when it is
-// seen first, or where it was before a reset.
+// appendValue writes a point with value n, which is a converted. The series of a counter starts
+// when it is first seen, and again after a reset.
 func (e *encoder) appendValue(m *metric, p *point, a pdu.Atom, n base.Number) {
 	if m.kind == sum {
 		last := p.last
-		p.last, _ = m.number.Sample(a) // a is a number, as n is
+		p.last, _ = m.number.Sample(a) // a is a number, because n is
 		if p.start == 0 {
 			p.start = e.now
 		} else if _, code := m.number.Increase(last, p.last); code == pdu.ErrValue {
@@ -199,12 +199,12 @@ func (e *encoder) appendValue(m *metric, p *point, a pdu.Atom, n base.Number) {
 	e.out.close()
 }
 
-// restart is the start time after a reset: that of the last value, but never the start time that
-// the series had.
+// restart returns the start time after a reset: the time of the last value, but always later than
+// the former start time.
 func restart(start, last int64) int64 { return max(last, start+1) }
 
-// appendMissing ends the series without a value. Those of a metric that has failed are kept: a
-// counter may go on after that.
+// appendMissing ends series without a value. After a failure it keeps their state, because a
+// counter may continue.
 func (e *encoder) appendMissing(m *metric, failed bool) {
 	m.live = 0
 	for id, p := range m.points {
@@ -222,7 +222,7 @@ func (e *encoder) appendMissing(m *metric, failed bool) {
 	}
 }
 
-// appendEnd writes that a series has lost its value.
+// appendEnd writes a point that ends a series.
 func (e *encoder) appendEnd(p *point) {
 	e.beginPoint(p.attributes, p.start)
 	e.out.number(flagsField, noValue)
@@ -240,8 +240,8 @@ var (
 // noValue is the flag of a point that ends its series.
 const noValue = 1
 
-// attributesOf returns the attributes of a point. Labels that are notes are left out. The name and
-// number of the instance have precedence over labels.
+// attributesOf encodes the attributes of a point, without optional labels. The name and number of
+// the instance have precedence over labels.
 func (e *encoder) attributesOf(labels pdu.LabelSet, inst *export.Instance, hasText bool, s string) []byte {
 	own := []string{"value", "instname", "instid"}
 	sets := []pdu.LabelSet{labels}
@@ -265,7 +265,8 @@ func (e *encoder) attributesOf(labels pdu.LabelSet, inst *export.Instance, hasTe
 	return w.listAfter(start)
 }
 
-// labelsBut appends the attributes of labels, except some. Later sets have precedence.
+// labelsBut appends labels as attributes, except those named in but and optional ones. Later sets
+// have precedence.
 func (w *builder) labelsBut(f field, but []string, sets []pdu.LabelSet) {
 	for i, set := range sets {
 		for l := range set.All() {
@@ -277,8 +278,8 @@ func (w *builder) labelsBut(f field, but []string, sets []pdu.LabelSet) {
 	}
 }
 
-// listAfter ends a list whose elements begin at start, and returns what was written. An empty list
-// is left out. The result is never nil.
+// listAfter ends a list whose elements begin at start, and returns what was written: an empty
+// slice, but not nil, for an empty list.
 func (w *builder) listAfter(start int) []byte {
 	if len(w.b) == start {
 		return []byte{}

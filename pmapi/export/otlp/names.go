@@ -9,9 +9,9 @@ import (
 	"github.com/pcp-go/pcp/pmapi/internal/base"
 )
 
-// distinctNames has the names of metrics that have the same name in Prometheus as another metric,
-// or as something that a page says about itself. There, it becomes the name that package
-// openmetrics gives the metric.
+// distinctNames returns new names for metrics whose names collide in Prometheus, with another
+// metric or with a page's own metrics. Prometheus makes of them the names that package openmetrics
+// writes.
 func distinctNames(s *export.Snapshot) map[string]string {
 	byName := make(map[string]*export.Metric, s.Len())
 	for m := range s.All() {
@@ -30,7 +30,7 @@ func distinctNames(s *export.Snapshot) map[string]string {
 	return numbered
 }
 
-// prometheusName returns the name of a metric in Prometheus; ok is false for a metric without one.
+// prometheusName returns the name of a metric in Prometheus, and whether it has one.
 func prometheusName(m *export.Metric) (name base.Name, ok bool) {
 	shape := base.Gauge
 	switch {

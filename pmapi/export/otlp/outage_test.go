@@ -18,7 +18,7 @@ import (
 
 var outage = flag.Duration("outage", time.Second, "for how long a receiver is away")
 
-// listen serves a receiver at an address, as soon as that is free.
+// listen serves a receiver at an address, as soon as the address is free.
 func listen(t *testing.T, addr string, r *receiver) *http.Server {
 	t.Helper()
 	ln, err := net.Listen("tcp", addr)
@@ -43,8 +43,8 @@ func listen(t *testing.T, addr string, r *receiver) *http.Server {
 	return s
 }
 
-// TestRestartedReceiver: a receiver that is killed and started again later gets all values, also
-// those from the time between.
+// TestRestartedReceiver: a receiver that is killed and restarted gets all values, including those
+// from its downtime.
 func TestRestartedReceiver(t *testing.T) {
 	addr := "127.0.0.1:" + strconv.Itoa(pcptest.FreePort(t))
 	src := &pmapitest.Source{}
@@ -90,7 +90,7 @@ func TestRestartedReceiver(t *testing.T) {
 	next, last := int64(1), map[string]series{}
 	for i, p := range r.taken {
 		if i > 0 && p == r.taken[i-1] {
-			continue // it was taken, but the sender did not get to know
+			continue // the receiver accepted it, but its reply was lost
 		}
 		monotone(t, last, p)
 		if p.value != next {

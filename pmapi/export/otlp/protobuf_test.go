@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// A fieldKind says how a field of protobuf is written, and what it is in JSON.
+// A fieldKind describes a protobuf field and its form in JSON.
 type fieldKind struct {
 	name     string
 	kind     string // message, text, bool, number, int64, fixed64, double
@@ -58,8 +58,8 @@ var messages = func() map[uint64]fieldKind {
 	return map[uint64]fieldKind{1: list("resourceMetrics", resource)}
 }()
 
-// toJSON converts a message in protobuf to one in JSON. It is strict: each field has the type that
-// the definition gives it, and only repeated fields are there twice.
+// toJSON converts a message from protobuf to JSON. It requires that each field has its defined
+// type, and that only repeated fields occur twice.
 func toJSON(body []byte) ([]byte, error) {
 	m, err := objectOf(body, messages)
 	if err != nil {
@@ -96,7 +96,7 @@ func objectOf(body []byte, fields map[uint64]fieldKind) (map[string]any, error) 
 	}
 	for number, f := range fields {
 		if number == 7 && f.name == "explicitBounds" && m[f.name] == nil {
-			m[f.name] = []any{} // of a histogram with a single bucket
+			m[f.name] = []any{} // a histogram with a single bucket
 		}
 	}
 	return m, nil
@@ -153,7 +153,7 @@ func valueOf(b []byte, f fieldKind, wire uint64) (v any, rest []byte, err error)
 	return all, rest, nil
 }
 
-// fixed is a value of 8 bytes as JSON has it.
+// fixed returns an 8-byte value in its JSON form.
 func fixed(b []byte, kind string) any {
 	n := binary.LittleEndian.Uint64(b)
 	if kind == "fixed64" {

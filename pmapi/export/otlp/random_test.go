@@ -48,7 +48,7 @@ func (w *walk) add() {
 		if i > 0 {
 			d = w.domain
 		}
-		units := pdu.Units(rapid.Uint32().Draw(w.T, "units")) &^ 0xf0 // of the extra units there are few
+		units := pdu.Units(rapid.Uint32().Draw(w.T, "units")) &^ 0xf0 // only a few extra units exist
 		text := rapid.SampledFrom(oddTexts).Draw(w.T, "text")
 		w.ints = append(w.ints, pmapitest.Add(w.src, pmapitest.Metric[uint64]{Name: fmt.Sprint("i", i), InDom: d, Sem: sem.Draw(w.T, "sem"), Units: units, Text: text, Labels: w.labels()}))
 		w.floats = append(w.floats, pmapitest.Add(w.src, pmapitest.Metric[float64]{Name: fmt.Sprint("f", i), InDom: d, Sem: sem.Draw(w.T, "sem"), Labels: w.labels()}))
@@ -56,7 +56,7 @@ func (w *walk) add() {
 	}
 }
 
-// values sets what all metrics have, or makes some fail.
+// values sets the values of all metrics, or makes some fail.
 func (w *walk) values() {
 	n := func(i int) int {
 		if i == 0 {
@@ -79,9 +79,8 @@ func (w *walk) values() {
 	}
 }
 
-// TestRandom: with any source, each message passes the strict reader, a counter with one start
-// time never falls, and a series ends once. A metric whose values have been doubles has no other
-// ones later.
+// TestRandom: for any source, the strict reader accepts each message, a counter never falls without
+// a new start time, and a series ends once. A metric that has had double values keeps to doubles.
 func TestRandom(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := &walk{T: rt, src: &pmapitest.Source{Start: start, Labels: rapid.SampledFrom(oddLabels).Draw(rt, "host labels")}}
@@ -110,13 +109,14 @@ func TestRandom(t *testing.T) {
 				w.ints[0].SetLabels(w.labels())
 				w.src.Notify(pdu.ChangeLabels)
 			case 2:
-				b.r.Refresh = 1 // describes all anew
+				b.r.Refresh = 1 // read all metadata again
 			}
 		}
 	})
 }
 
-// monotone are the rules of what follows in a series: of cumulative sums, and of ends.
+// monotone checks a point against the last one of its series: sums do not fall, and ends are not
+// repeated.
 func monotone(t interface{ Errorf(string, ...any) }, last map[string]series, p series) {
 	before, known := last[p.id()]
 	last[p.id()] = p
@@ -153,7 +153,7 @@ func number(v any) float64 {
 	return v.(float64)
 }
 
-// bigSource has metrics of four instances.
+// bigSource returns a snapshot of metrics with four instances each.
 func bigSource(t testing.TB, metrics int) *export.Snapshot {
 	src := &pmapitest.Source{}
 	t.Cleanup(func() { src.Close() })
@@ -168,8 +168,7 @@ func bigSource(t testing.TB, metrics int) *export.Snapshot {
 	return s
 }
 
-// TestAppendAllocatesNothing: once all series are known, writing a message does not allocate,
-// with histograms too.
+// TestAppendAllocatesNothing: encoding known series does not allocate, even for histograms.
 func TestAppendAllocatesNothing(t *testing.T) {
 	for name, s := range map[string]*export.Snapshot{"sums": bigSource(t, 50), "histograms": bucketSource(t, 50), "sums in JSON": bigSource(t, 50)} {
 		e := otlp.Encoder{JSON: strings.Contains(name, "JSON")}
@@ -183,7 +182,7 @@ func TestAppendAllocatesNothing(t *testing.T) {
 	}
 }
 
-// bucketSource has histograms of four buckets.
+// bucketSource returns a snapshot of histograms with four buckets each.
 func bucketSource(t testing.TB, metrics int) *export.Snapshot {
 	src := &pmapitest.Source{}
 	t.Cleanup(func() { src.Close() })

@@ -13,7 +13,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/export/internal/send"
 )
 
-// reply parses the body of a reply that is not an error.
+// reply parses the body of a successful reply.
 func reply(header http.Header, body []byte) (rejected int64, message string, err error) {
 	if len(body) == 0 {
 		return 0, "", nil
@@ -27,14 +27,14 @@ func reply(header http.Header, body []byte) (rejected int64, message string, err
 	return 0, "", nil
 }
 
-// mediaType returns the type of a body, without parameters.
+// mediaType returns the media type of a body, without parameters.
 func mediaType(header http.Header) string {
 	t, _, _ := mime.ParseMediaType(header.Get("Content-Type"))
 	return t
 }
 
-// parseResponse parses an ExportMetricsServiceResponse: how many points were rejected, and why.
-// Rejected is not negative.
+// parseResponse parses an ExportMetricsServiceResponse in JSON. It returns the number of rejected
+// points, which is not negative, and the reason.
 func parseResponse(body []byte) (rejected int64, message string, err error) {
 	var r struct {
 		PartialSuccess struct {
@@ -58,7 +58,7 @@ func parseResponse(body []byte) (rejected int64, message string, err error) {
 	return n, message, nil
 }
 
-// parseProtobufResponse parses the same message in protobuf.
+// parseProtobufResponse is parseResponse for protobuf.
 func parseProtobufResponse(body []byte) (rejected int64, message string, err error) {
 	err = eachField(body, func(number, _ uint64, partial []byte) error {
 		if number != 1 {
@@ -83,7 +83,7 @@ func parseProtobufResponse(body []byte) (rejected int64, message string, err err
 	return rejected, message, nil
 }
 
-// reason returns why a message was not accepted: the message of a Status, or a plain text.
+// reason returns why a message was refused: the message of a Status, or plain text.
 func reason(header http.Header, body []byte) string {
 	switch mediaType(header) {
 	case typeJSON:
@@ -111,8 +111,7 @@ func reason(header http.Header, body []byte) string {
 
 var errProtobuf = errors.New("malformed protobuf")
 
-// eachField calls f with the number and the value of each field of a message: v for numbers, b for
-// bytes.
+// eachField calls f for each field of a message, with v for numbers and b for bytes.
 func eachField(message []byte, f func(number, v uint64, b []byte) error) error {
 	uvarint := func() (uint64, bool) {
 		v, n := binary.Uvarint(message)

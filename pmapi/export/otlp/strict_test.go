@@ -14,24 +14,24 @@ import (
 	"unicode/utf8"
 )
 
-// A strict reader of ExportMetricsServiceRequest, after the rules of the protocol's JSON encoding:
-// no unknown or repeated keys, 64-bit integers as strings, enumerations as numbers, exactly one
-// value in each AnyValue and each data point, and after those of its data model: one resource with
-// a service and one scope with a name, unique attributes and series, one time in a message, one
-// type of numbers in a metric, units of UCUM, buckets that fit their bounds, start times not after
+// A strict reader of ExportMetricsServiceRequest. From the protocol's JSON encoding it requires: no
+// unknown or repeated keys, 64-bit integers as strings, enumerations as numbers, and exactly one
+// value in each AnyValue and data point. From the data model it requires: one resource with a
+// service, one scope with a name, unique attributes and series, one time in a message, one type of
+// numbers in a metric, units of UCUM, buckets that fit their bounds, and start times not after
 // their points.
 
-// A series is one data point's identity and value.
+// A series is the identity and value of a data point.
 type series struct {
 	metric, kind, attributes string
 	start, time              int64
-	value                    any // int64, float64, []uint64 for a histogram, nil for none
-	sum                      any // of a histogram: float64, or nil for none
+	value                    any // int64, float64, []uint64 for a histogram, or nil
+	sum                      any // sum of a histogram: float64 or nil
 }
 
 func (s series) id() string { return s.metric + " " + s.kind + s.attributes }
 
-// An object is one of JSON, whose keys are taken one after the other.
+// An object is a JSON object. Reading a key removes it.
 type object struct {
 	path string
 	m    map[string]any
@@ -135,7 +135,7 @@ func (o object) pair(all map[string]string) {
 	o.end()
 }
 
-// any is an AnyValue as text.
+// any formats an AnyValue.
 func (o object) any() string {
 	if len(o.m) != 1 {
 		o.fail("%d values", len(o.m))
@@ -175,7 +175,7 @@ func (o object) any() string {
 	return ""
 }
 
-// A request is a message that was decoded.
+// A request is a decoded message.
 type request struct {
 	resource string
 	units    map[string]string // by metric
@@ -306,7 +306,7 @@ func point(o object, name, kind string) series {
 		o.fail("start %d, time %d", s.start, s.time)
 	}
 	if v := o.take("flags"); v != nil {
-		if kind == "histogram" { // whose buckets are empty, and tell which series of a receiver end
+		if kind == "histogram" { // its buckets are empty, and tell the receiver which series end
 			if counts, sum := histogram(o); slices.Max(counts) > 0 || sum != nil {
 				o.fail("flags %v, counts %v, sum %v", v, counts, sum)
 			}
@@ -364,7 +364,7 @@ func histogram(o object) (all []uint64, sum any) {
 	return all, sum
 }
 
-// repeatedKey finds an object with a key twice, which encoding/json takes.
+// repeatedKey finds an object with a repeated key, which encoding/json accepts.
 func repeatedKey(body []byte) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()

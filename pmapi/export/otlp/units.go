@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/internal/base"
 )
 
-// baseUnits are the base units in UCUM. Prometheus makes the words on the left of them again.
+// baseUnits maps Prometheus' names of base units to UCUM.
 var baseUnits = map[string]string{
 	"bytes": "By", "seconds": "s", "bytes_per_second": "By/s", "per_second": "{count}/s", "hertz": "Hz",
 	"celsius": "Cel", "volts": "V", "amperes": "A", "watts": "W",
@@ -39,8 +39,8 @@ var timeUnits = [...]string{"ns", "us", "ms", "s", "min", "h"}
 // extraUnits are the units whose zero point differs from that of their base unit.
 var extraUnits = map[pdu.Units]string{pdu.TempFahrenheit: "[degF]", pdu.TempKelvin: "K"}
 
-// ucum returns units that have no base unit, as UCUM writes them, and the power of ten that makes
-// counts of thousands and so on counts of ones. The unit is "" if UCUM lacks it.
+// ucum returns the UCUM form of units without a base unit, and the power of ten that converts
+// scaled counts. The unit is "" if UCUM lacks it.
 func ucum(u pdu.Units) (unit string, scale int) {
 	if u.Extra() != 0 || u.DimSpace() != 0 && u.ScaleSpace() >= len(spaceUnits) || u.DimTime() != 0 && u.ScaleTime() >= len(timeUnits) {
 		return "", 0
@@ -69,7 +69,7 @@ func ucum(u pdu.Units) (unit string, scale int) {
 	return above + below, u.ScaleCount() * u.DimCount()
 }
 
-// exponent follows a unit with a dimension.
+// exponent returns the exponent of a unit.
 func exponent(dim int) string {
 	if dim == 1 || dim == -1 {
 		return ""
