@@ -16,25 +16,25 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// Open opens a context on agents of this process; see Agents. Its Close ends the use of the agents.
+// Open opens a context on agents of this process; see Agents. Close the context to end the use of
+// the agents.
 func Open(agents ...pmda.Handler) (*pmapi.Context, error) {
 	return (&Agents{Handlers: agents}).Open()
 }
 
-// Agents has agents of this process and opens contexts on them. Its fields must not change after
-// the first Open. It is safe for concurrent use: all contexts call the agents concurrently, as a
-// collector does.
+// Agents opens contexts on agents of this process. Its fields must not change after the first Open.
+// It is safe for concurrent use. All contexts call the agents concurrently, as a collector does.
 type Agents struct {
 	// Handlers are the agents. If several have the same domain, the first is used.
 	Handlers []pmda.Handler
 	// Names returns the names of metrics. It is called once, when names are first needed. After an
 	// error all requests about names fail with pdu.ErrNoPMNS. Nil means the names that the agents
-	// bring.
+	// have.
 	Names func() (*pmns.Tree, error)
-	// Derived are definitions of derived metrics. A context uses those defined when it is opened.
+	// Derived holds definitions of derived metrics. A context uses those defined when it is opened.
 	// Nil means no derived metrics.
 	Derived *pmapi.Derived
-	// Labels are the labels of contexts; collector.SystemLabels("/etc/pcp") are those of the C
+	// Labels are the labels of contexts. collector.SystemLabels("/etc/pcp") returns those of the C
 	// library.
 	Labels collector.ContextLabels
 	// Logger gets the log records of agents without a Logger. Nil means slog.Default().
@@ -44,11 +44,11 @@ type Agents struct {
 	invalid  error
 	used     []pmda.Handler // the first of each domain
 	byDomain map[pdu.Domain]pmda.Handler
-	files    func() (*pmns.Tree, error) // Names, once
+	files    func() (*pmns.Tree, error) // calls Names once
 
 	mu      sync.Mutex
-	clients uint64 // so far
-	open    int    // contexts that are not closed
+	clients uint64 // number of contexts so far
+	open    int    // number of open contexts
 	release []func()
 
 	naming sync.Mutex
@@ -56,8 +56,8 @@ type Agents struct {
 	merged *pmns.Tree
 }
 
-// Open opens a context. Errors: that of an agent that cannot serve (its Err), pdu.ErrArg for a nil
-// Handler. The counterpart of pmNewContext(3) with PM_CONTEXT_LOCAL.
+// Open opens a context. It fails if an agent cannot serve, with the agent's Err, and with
+// pdu.ErrArg for a nil Handler. The counterpart of pmNewContext(3) with PM_CONTEXT_LOCAL.
 func (a *Agents) Open() (*pmapi.Context, error) {
 	a.setup.Do(func() { a.invalid = a.init() })
 	if a.invalid != nil {
@@ -88,7 +88,7 @@ func (a *Agents) init() error {
 
 var errNilHandler = errors.Join(errors.New("the Handler is nil"), pdu.ErrArg)
 
-// connect makes a source for a context. The first begins the serving of the agents.
+// connect returns a new source. The first one begins the serving of the agents.
 func (a *Agents) connect() *client {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -118,7 +118,7 @@ func (a *Agents) beginServing() {
 	}
 }
 
-// disconnect ends a source. The last ends the serving of the agents.
+// disconnect ends a source. The last one ends the serving of the agents.
 func (a *Agents) disconnect(c *client) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -134,7 +134,8 @@ func (a *Agents) disconnect(c *client) {
 	a.release = nil
 }
 
-// handler is the agent of a domain when it is ready, or pdu.ErrNoAgent.
+// handler waits until the agent of a domain is ready and returns it. Without an agent it returns
+// pdu.ErrNoAgent.
 func (a *Agents) handler(ctx context.Context, d pdu.Domain) (pmda.Handler, error) {
 	h := a.byDomain[d]
 	if h == nil {
@@ -150,7 +151,6 @@ func (a *Agents) handler(ctx context.Context, d pdu.Domain) (pmda.Handler, error
 	return h, nil
 }
 
-// names is the name space.
 func (a *Agents) names() (*pmns.Tree, error) {
 	if a.files != nil {
 		t, err := a.files()
@@ -168,7 +168,7 @@ func (a *Agents) names() (*pmns.Tree, error) {
 	a.naming.Lock()
 	defer a.naming.Unlock()
 	if a.merged == nil || !slices.Equal(a.trees, trees) {
-		a.merged, _ = pmns.Merge(trees...) // of two metrics of one name the first has it
+		a.merged, _ = pmns.Merge(trees...) // the first of two metrics keeps the name
 		a.trees = trees
 	}
 	return a.merged, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// A client is the source of one context, and a client of the agents.
+// A client is the source of a context, and a client of the agents.
 type client struct {
 	agents  *Agents
 	who     *pmda.Client
@@ -25,7 +25,7 @@ type client struct {
 	epoch  source.Epoch
 }
 
-// begin begins a request, which ends with end.
+// begin begins a request. The caller must call end.
 func (c *client) begin(ctx context.Context, profile *pdu.Profile) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -41,7 +41,7 @@ func (c *client) begin(ctx context.Context, profile *pdu.Profile) error {
 	return nil
 }
 
-// unwind, deferred, ends a request that a panic of an agent has ended, so that Close gets through.
+// unwind is deferred. It ends a request after an agent's panic, so that Close does not wait for it.
 func (c *client) unwind() {
 	c.mu.Lock()
 	busy := c.busy
@@ -51,7 +51,7 @@ func (c *client) unwind() {
 	}
 }
 
-// end ends a request with an error, and what Close has waited with.
+// end ends a request and returns its error. If the source was closed meanwhile, end disconnects it.
 func (c *client) end(ctx context.Context, err error) error {
 	c.mu.Lock()
 	c.busy = false
@@ -67,7 +67,7 @@ func (c *client) end(ctx context.Context, err error) error {
 	return err
 }
 
-// Close ends the source. The agents learn of it when a request in progress has ended.
+// Close ends the source. It tells the agents, after a request in progress.
 func (c *client) Close() error {
 	c.mu.Lock()
 	first := !c.closed
@@ -92,7 +92,7 @@ func (c *client) Dup(ctx context.Context) (source.Source, error) {
 	return d, nil
 }
 
-// Reconnect begins another epoch: there is no connection that could be made again.
+// Reconnect begins a new epoch, because there is no connection.
 func (c *client) Reconnect(ctx context.Context) error {
 	if err := c.begin(ctx, nil); err != nil {
 		return err
@@ -121,7 +121,7 @@ func (c *client) HostName(ctx context.Context) (string, error) {
 	return name, c.end(ctx, err)
 }
 
-// code is the code of an agent's error, as of a collector: always less than 0.
+// code returns the code of an agent's error as a collector would send it: always less than 0.
 func code(err error) pdu.Error {
 	switch code := pdu.FromError(err); {
 	case code == pdu.ErrPMDANotReady:
@@ -132,7 +132,7 @@ func code(err error) pdu.Error {
 	return pdu.ErrGeneric
 }
 
-// each makes a request for n items, of the agent of each item's domain.
+// each calls get for n items, with the agent of each item's domain.
 func each[T any](ctx context.Context, c *client, n int, domain func(i int) pdu.Domain, get func(h pmda.Handler, i int) (T, error)) ([]T, source.Errors, error) {
 	items := make([]T, n)
 	var errs source.Errors

@@ -25,8 +25,8 @@
 // # Requests
 //
 // Requests call the agents directly, without a connection, PDUs or goroutines. A fetch takes about
-// a microsecond and the time of the agents. It ends early with its context.Context only if the
-// agent does.
+// a microsecond besides the time of the agents. When its context.Context ends, it returns only if
+// the agent does.
 //
 // # Differences from a collector
 //
@@ -35,7 +35,7 @@
 //   - There is no agent pmcd, and no agent is restarted or fenced.
 //   - A store changes one metric after the other, and ends with the first that fails.
 //   - The names are those of Agents.Names, or those of the agents.
-//   - The name of the host is that of this computer, and so is the time of values.
+//   - The host name and the time of values are those of this computer.
 //
 // # Command-line tools
 //
@@ -43,8 +43,8 @@
 //
 //	pminfo -L -f kernel.all.load
 //
-// They have the agents in the configuration file of pmcd that are compiled into the tool. The
-// option -K add,DOMAIN,PATH,ROUTINE adds an agent.
+// They use the agents of pmcd's configuration file that are compiled into the tool. The option
+// -K add,DOMAIN,PATH,ROUTINE adds an agent.
 //
 // # The C names
 //

@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux"
 )
 
-// The load of this computer, without a collector.
+// A local context reads the load of this computer without a collector.
 func Example_load() {
 	agent, err := pmdalinux.New(pmdalinux.Options{})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// An agent is read in the process that has it.
+// A program reads its own agent.
 func Example() {
 	agent := &pmda.Agent{Name: "cache", Domain: 400}
 	shards := agent.AddInDom("shard", "red", "blue")

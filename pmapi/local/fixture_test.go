@@ -14,7 +14,7 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// A watched agent notes what is done with it.
+// A watched agent records the calls of its methods.
 type watched struct {
 	pmda.Handler
 	mu     sync.Mutex
@@ -29,7 +29,7 @@ func (w *watched) note(format string, args ...any) {
 	w.events = append(w.events, fmt.Sprintf(format, args...))
 }
 
-// take returns the events so far, and forgets them.
+// take returns the events since the last call.
 func (w *watched) take() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -64,8 +64,8 @@ func (w *watched) Store(ctx context.Context, r *pmda.Request, values *pdu.Result
 	return w.Handler.Store(ctx, r, values)
 }
 
-// newAgent is an agent with metrics NAME.one, NAME.two, which can be set, and NAME.many, with
-// instances, and with a dynamic subtree NAME.deep.
+// newAgent returns an agent with the metrics NAME.one, NAME.two, which can be stored, and
+// NAME.many, which has instances, and with a dynamic subtree NAME.deep.
 func newAgent(t testing.TB, name string, d pdu.Domain) *watched {
 	t.Helper()
 	a := &pmda.Agent{Name: name, Domain: d, DomainLabels: `{"colour":"red"}`, Logger: slog.New(slog.DiscardHandler)}

@@ -23,7 +23,7 @@ import (
 
 var (
 	one, two, many = pdu.MakePMID(400, 0, 1), pdu.MakePMID(400, 0, 2), pdu.MakePMID(400, 0, 3)
-	ghost          = pdu.MakePMID(77, 0, 1) // of a domain without an agent
+	ghost          = pdu.MakePMID(77, 0, 1) // in a domain without an agent
 	manyInDom      = pdu.MakeInDom(400, 0)
 )
 
@@ -69,7 +69,7 @@ func TestNames(t *testing.T) {
 	wants(t, "name of an unknown metric", err, pdu.ErrPMID)
 }
 
-// TestFileNames: with a name space from elsewhere, names do not say whether there is an agent.
+// TestFileNames: with Agents.Names, names exist without an agent.
 func TestFileNames(t *testing.T) {
 	loads := 0
 	names := func() (*pmns.Tree, error) {
@@ -89,7 +89,7 @@ func TestFileNames(t *testing.T) {
 	wants(t, "name that only the agent has", err, pdu.ErrName)
 	// Traverse returns the names before the failure.
 	got, err := pc.Traverse(t.Context(), "")
-	wants(t, "traverse", err, pdu.ErrNoAgent) // of d; nothing is below c
+	wants(t, "traverse", err, pdu.ErrNoAgent) // the error of d; c is empty
 	if diff := cmp.Diff([]string{"a", "b"}, got); diff != "" {
 		t.Errorf("traverse (-want +got)\n%s", diff)
 	}
@@ -174,7 +174,7 @@ func TestFetch(t *testing.T) {
 	pc := open(t, &local.Agents{Handlers: []pmda.Handler{newAgent(t, "x", 400), newAgent(t, "y", 401)}})
 	ids := []pdu.PMID{one, ghost, pdu.MakePMID(401, 0, 1), many, pdu.MakePMID(400, 9, 9), pdu.NoPMID, two}
 	var r pdu.Result
-	for range 2 { // the second has the memory of the first
+	for range 2 { // the second reuses the memory of the first
 		before := time.Now()
 		if err := pc.Fetch(t.Context(), ids, &r); err != nil {
 			t.Fatal(err)
@@ -218,14 +218,14 @@ func TestStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	wants(t, "store", pc.StoreResult(t.Context(), r), pdu.ErrNoAgent)
-	// One metric after the other, up to the first that fails.
+	// A store ends with the first metric that fails.
 	if got := append(x.take(), y.take()...); !slices.Equal(got, []string{"store 400.0.2, 1 values", "store 401.0.2, 1 values"}) {
 		t.Errorf("stores %q", got)
 	}
 	wants(t, "store into what cannot be set", pc.Store(t.Context(), "x.one", 1), pdu.ErrPermission)
 }
 
-// TestNotArchive: like a context on a collector, this one has no past.
+// TestNotArchive: like a context on a collector, a local context has no past.
 func TestNotArchive(t *testing.T) {
 	pc := open(t, &local.Agents{Handlers: []pmda.Handler{newAgent(t, "x", 400)}})
 	wants(t, "mode", pc.SetMode(t.Context(), pmapi.ModeInterp, time.Time{}, time.Second), pdu.ErrMode)
@@ -315,11 +315,11 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// A waiting agent's fetches wait for the end of their context.
+// A waiting agent's fetches wait until their context ends.
 type waiting struct {
 	pmda.Handler
 	called chan struct{}
-	cont   chan struct{} // closed to let them go on
+	cont   chan struct{} // closed to let fetches continue
 }
 
 func (w *waiting) Fetch(ctx context.Context, r *pmda.Request, ids []pdu.PMID, out *pdu.ResultWriter) error {
@@ -350,7 +350,7 @@ func TestCancelAndClose(t *testing.T) {
 		t.Errorf("fetch with a context that has ended: %v", err)
 	}
 
-	// A context that is closed during a request ends after it.
+	// A context that is closed during a request ends after the request.
 	x.take()
 	go fetch(t.Context())
 	<-w.called
@@ -390,7 +390,7 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// A broken agent replies with other sets than were requested, or fails.
+// A broken agent returns other sets than requested, or fails.
 type broken struct {
 	pmda.Handler
 	err error
@@ -415,7 +415,7 @@ func TestBrokenAgent(t *testing.T) {
 	}
 }
 
-// TestConcurrent: contexts on the same agents are used at once, opened and closed.
+// TestConcurrent: contexts on the same agents are opened, used and closed concurrently.
 func TestConcurrent(t *testing.T) {
 	a := &local.Agents{Handlers: []pmda.Handler{newAgent(t, "x", 400), newAgent(t, "y", 401)}}
 	var wg sync.WaitGroup
@@ -473,15 +473,15 @@ func BenchmarkFetch(b *testing.B) {
 	}
 }
 
-// A panicking agent panics at a request for instances.
+// A panicking agent panics on a request for instances.
 type panicking struct{ *watched }
 
 func (panicking) Instances(context.Context, *pmda.Request, pdu.InDom, pdu.InstID, string) ([]pdu.Instance, error) {
 	panic("broken")
 }
 
-// The panic of an agent reaches the caller. The context can be used afterwards, and its Close tells
-// the agents of its end.
+// TestPanic: an agent's panic reaches the caller. The context stays usable, and its Close tells the
+// agents that it ends.
 func TestPanic(t *testing.T) {
 	w := newAgent(t, "a", 400)
 	pc, err := local.Open(panicking{w})

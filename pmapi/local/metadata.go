@@ -43,7 +43,7 @@ func (c *client) instances(ctx context.Context, req pdu.InstanceReq) ([]pdu.Inst
 	case err != nil:
 		return nil, code(err)
 	case !one:
-		return slices.Clone(list), nil // it is the agent's
+		return slices.Clone(list), nil // the agent owns list
 	case len(list) == 0:
 		return nil, pdu.ErrInst
 	}
@@ -57,7 +57,7 @@ func (c *client) Texts(ctx context.Context, reqs []pdu.TextReq) ([]string, sourc
 	defer c.unwind()
 	const what = pdu.TextPMID | pdu.TextInDom
 	texts, errs, err := each(ctx, c, len(reqs),
-		func(i int) pdu.Domain { return pdu.PMID(reqs[i].Ident).Domain() }, // at the same place in a pdu.InDom
+		func(i int) pdu.Domain { return pdu.PMID(reqs[i].Ident).Domain() }, // a pdu.InDom has it in the same bits
 		func(h pmda.Handler, i int) (string, error) {
 			return h.Text(ctx, &c.request, reqs[i].Target(), reqs[i].Text&^what)
 		})
@@ -84,7 +84,7 @@ func (c *client) Labels(ctx context.Context, reqs []pdu.LabelReq, profile *pdu.P
 }
 
 func (c *client) labels(ctx context.Context, r pdu.LabelReq) ([]pdu.LabelSet, error) {
-	d := pdu.PMID(r.Ident).Domain() // at the same place in a pdu.InDom
+	d := pdu.PMID(r.Ident).Domain() // a pdu.InDom has it in the same bits
 	switch r.Class {
 	case pdu.LabelContext:
 		set, err := c.agents.Labels.For(c.who)

@@ -22,11 +22,11 @@ func inNames[T any](ctx context.Context, c *client, get func(t *pmns.Tree) (T, e
 	return result, c.end(ctx, err)
 }
 
-// subtree returns the agent that has the names at and below a name, nil if the tree has them.
+// subtree returns the agent of the dynamic subtree that a name is in, or nil.
 func (c *client) subtree(ctx context.Context, t *pmns.Tree, name string) (pmda.Handler, error) {
 	id, err := t.Lookup(name)
 	if err != nil {
-		return nil, nil // the tree says so itself
+		return nil, nil // the caller's look-up in t fails too
 	}
 	d, ok := id.IsDynamicRoot()
 	if !ok {
@@ -123,7 +123,7 @@ func (c *client) Traverse(ctx context.Context, name string) ([]string, error) {
 			if err == nil {
 				names, err = c.appendBelow(ctx, h, names, n, maxDepth)
 			}
-			if err != nil && err != error(pdu.ErrName) { // there is nothing below the root
+			if err != nil && err != error(pdu.ErrName) { // an empty subtree is no error
 				return names, err
 			}
 		}
@@ -131,12 +131,12 @@ func (c *client) Traverse(ctx context.Context, name string) ([]string, error) {
 	})
 }
 
-// maxDepth is how many components the names of dynamic subtrees may have: an agent whose subtree
-// has no end fails.
+// maxDepth limits the components of names in a dynamic subtree, because an agent's subtree may be
+// endless.
 const maxDepth = 64
 
-// appendBelow adds the names of the metrics at and below one in a dynamic subtree, in the order in
-// which the agent lists children. As in the C library, a name without children is that of a metric.
+// appendBelow appends the names of the metrics at and below a name in a dynamic subtree, in the
+// agent's order. As in the C library, a name without children is a metric.
 func (c *client) appendBelow(ctx context.Context, h pmda.Handler, names []string, name string, depth int) ([]string, error) {
 	if depth == 0 {
 		return names, pdu.ErrTooBig

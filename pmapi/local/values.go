@@ -8,20 +8,20 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// A fetch is what fetches need. Its memory is kept for the next one.
+// A fetch holds the memory of fetches for reuse.
 type fetch struct {
-	parts  []*part // those in use come first
-	order  []int   // the part that gets it, for each metric
+	parts  []*part // the first ones are in use
+	order  []int   // index of the part of each metric
 	merged pdu.ResultWriter
 	buf    []byte
 }
 
-// A part is the metrics of one domain, with their values.
+// A part holds the metrics of one domain with their values.
 type part struct {
 	domain pdu.Domain
 	ids    []pdu.PMID
 	w      pdu.ResultWriter
-	next   int // the set that is merged next
+	next   int // the next set to merge
 }
 
 func (c *client) Fetch(ctx context.Context, ids []pdu.PMID, profile *pdu.Profile, r *pdu.Result) error {
@@ -63,7 +63,7 @@ func (c *client) fetchValues(ctx context.Context, ids []pdu.PMID, r *pdu.Result)
 	return nil
 }
 
-// split makes a part of the metrics of each domain.
+// split returns a part for each domain.
 func (f *fetch) split(ids []pdu.PMID) []*part {
 	n := 0
 	f.order = f.order[:0]
@@ -87,8 +87,8 @@ func (f *fetch) split(ids []pdu.PMID) []*part {
 	return f.parts[:n]
 }
 
-// fetch gets the values of a part. There is one set for each metric even if the agent fails. The
-// error is that of ctx or of the writer.
+// fetch gets the values of a part: one set for each metric, even if the agent fails. It returns an
+// error only of ctx or of the writer.
 func (p *part) fetch(ctx context.Context, c *client) error {
 	h, err := c.agents.handler(ctx, p.domain)
 	if err == nil {
@@ -102,7 +102,7 @@ func (p *part) fetch(ctx context.Context, c *client) error {
 	case err == nil && p.w.HasSets(p.ids):
 		return nil
 	case err == nil:
-		err = pdu.ErrPMID // other sets than requested
+		err = pdu.ErrPMID // the agent returned other sets
 	}
 	changed := p.w.Changed
 	p.w.Reset()
@@ -114,7 +114,7 @@ func (p *part) fetch(ctx context.Context, c *client) error {
 	return nil
 }
 
-// merge puts the values into the order of the request.
+// merge returns the values in the order of the request.
 func (f *fetch) merge(parts []*part) *pdu.ResultWriter {
 	if len(parts) == 1 {
 		return &parts[0].w
