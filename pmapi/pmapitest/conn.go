@@ -15,24 +15,24 @@ import (
 	"github.com/pcp-go/pcp/pmns"
 )
 
-// A conn is the connection of one context to a Source, whose lock guards it.
+// A conn is the connection of one context to a Source. The lock of the Source guards it.
 type conn struct {
 	s       *Source
 	closing chan struct{} // closed by Close
 	closed  bool
 	lost    error // why the connection is broken, or nil
 	lostAt  time.Time
-	noticed bool       // a request has failed for it
-	never   bool       // there has been no connection yet
-	changed pdu.Change // for the next fetch
+	noticed bool       // a request has failed since
+	never   bool       // it has not been connected yet
+	changed pdu.Change // what the next fetch reports
 	epoch   source.Epoch
 	known   known
 	gap     *pmapi.Gap            // not reported yet
-	seen    map[*eventQueue]int   // how many records have been sent, or were before the connection
-	replay  *archivesource.Source // of a source that Replay has made, or nil
+	seen    map[*eventQueue]int   // number of records sent, or recorded before the connection
+	replay  *archivesource.Source // of a source of Replay, or nil
 }
 
-// begin begins a request and locks the source. The caller unlocks it at the end of the request.
+// begin begins a request and locks the source. On success the caller must unlock it.
 func (c *conn) begin(ctx context.Context, r Request) error {
 	err := c.wait(ctx, r)
 	c.s.mu.Lock()
@@ -42,7 +42,7 @@ func (c *conn) begin(ctx context.Context, r Request) error {
 		err = pdu.ErrNoContext
 	case ctx.Err() != nil:
 	case c.s.hasEnded() && (r.Method == "Lookup" || r.Method == "Fetch"):
-		err = source.ErrEnd // a Group whose names are all unknown makes no fetch
+		err = source.ErrEnd // a Group without known names makes no fetch
 	default:
 		if err == nil {
 			err = c.connect()
@@ -57,8 +57,7 @@ func (c *conn) begin(ctx context.Context, r Request) error {
 	return err
 }
 
-// wait does what comes before a request: the delay, and the test's function. Close ends
-// both.
+// wait waits for the delay and for OnRequest. Close ends both.
 func (c *conn) wait(ctx context.Context, r Request) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -89,7 +88,7 @@ func (c *conn) wait(ctx context.Context, r Request) error {
 	return c.s.OnRequest(ctx, r)
 }
 
-// A lostError is that of requests on a connection that is broken.
+// A lostError is the error of requests on a broken connection.
 type lostError struct{ cause error }
 
 func (e lostError) Error() string { return pdu.ErrIPC.Error() + ": " + e.cause.Error() }
@@ -104,8 +103,7 @@ func (c *conn) lose(cause error, at time.Time) {
 	}
 }
 
-// connect ensures that the connection exists if that is possible without Reconnect. The first
-// request after the loss still fails.
+// connect reconnects if AutoReconnect allows it. The first request after a loss still fails.
 func (c *conn) connect() error {
 	switch {
 	case c.lost == nil:
@@ -226,7 +224,7 @@ func (c *conn) Lookup(ctx context.Context, names []string) ([]pdu.PMID, source.E
 	return ids, errs, nil
 }
 
-// tree is the name space.
+// tree builds the name space.
 func (s *Source) tree() *pmns.Tree {
 	var b pmns.Builder
 	for _, m := range s.metrics {
@@ -394,7 +392,7 @@ func (c *conn) Labels(ctx context.Context, reqs []pdu.LabelReq, profile *pdu.Pro
 	return all, errs, nil
 }
 
-// labelSets returns the sets of labels for a request, without empty ones.
+// labelSets returns the label sets of a request, without empty ones.
 func (s *Source) labelSets(r pdu.LabelReq, profile *pdu.Profile) (sets []pdu.LabelSet, err error) {
 	add := func(inst pdu.InstID, text string) {
 		if text == "" || err != nil {
@@ -460,14 +458,14 @@ func (c *conn) Fetch(ctx context.Context, ids []pdu.PMID, profile *pdu.Profile, 
 	return nil
 }
 
-// A set is what a fetch needs of a metric: values are made without the lock.
+// A set is a copy of a metric, so that a fetch can make its values without the lock.
 type set struct {
 	metric
 	insts []pdu.Instance
 	now   time.Time
 }
 
-// beginFetch is the part of a fetch that needs the lock.
+// beginFetch does the part of a fetch that needs the lock.
 func (c *conn) beginFetch(ctx context.Context, ids []pdu.PMID, now *time.Time) ([]set, pdu.Change, error) {
 	if err := c.begin(ctx, Request{Method: "Fetch", PMIDs: ids}); err != nil {
 		return nil, 0, err
@@ -568,7 +566,7 @@ func (c *conn) Store(ctx context.Context, r *pdu.Result) error {
 			}
 		}
 	}
-	for _, s := range r.Clone().All() { // the result is the caller's
+	for _, s := range r.Clone().All() { // r belongs to the caller
 		m := c.s.byPMID(s.PMID)
 		for inst, a := range s.All(m.desc.Type) {
 			m.set(inst, a)
@@ -577,7 +575,7 @@ func (c *conn) Store(ctx context.Context, r *pdu.Result) error {
 	return nil
 }
 
-// hasInstance reports whether a domain has an instance. A singular metric has pdu.NoInst.
+// hasInstance reports whether a domain has an instance. Only pdu.NoInst exists without a domain.
 func (s *Source) hasInstance(id pdu.InDom, inst pdu.InstID) bool {
 	d := s.indom(id)
 	if d == nil {
@@ -586,12 +584,12 @@ func (s *Source) hasInstance(id pdu.InDom, inst pdu.InstID) bool {
 	return slices.ContainsFunc(d.list, func(i pdu.Instance) bool { return i.ID == inst })
 }
 
-// sorted is a copy of instances by number.
+// sorted returns the instances by number.
 func sorted(list []pdu.Instance) []pdu.Instance {
 	return slices.SortedFunc(slices.Values(list), func(a, b pdu.Instance) int { return cmp.Compare(a.ID, b.ID) })
 }
 
-// isNamed reports whether a name, as users have it, is that of an instance.
+// isNamed reports whether a name is that of an instance, in full or up to a space.
 func isNamed(i pdu.Instance, name string) bool {
 	first, _, _ := strings.Cut(i.Name, " ")
 	return name == i.Name || name == first

@@ -45,8 +45,8 @@
 //	ncpu.Set(4)
 //
 // Metrics and instances may appear, disappear, and change their names and PMIDs at any time. The
-// next fetch of each context reports the change, as with a collector. [AddEvents] adds a metric of
-// event records; each context gets every record once.
+// next fetch of each context reports changed metrics, as with a collector. [AddEvents] adds a
+// metric of event records; each context gets every record once.
 //
 // The semantics and units of a metric matter to rates, to pmapi.Scale and to derived metrics. A
 // counter of CPU time has Sem: pdu.SemCounter and Units: pdu.TimeMSec. Derived metrics come from
@@ -58,15 +58,15 @@
 // with the pauses of pmapi.Group.Every, which take no real time. Without a Start, a source uses the
 // time of package time, which testing/synctest makes virtual for the whole program.
 //
-// After the End of a source, fetches fail as at the end of an archive, which ends the loop over
-// Every in spite of any faults. A test of such a loop sets the End.
+// After the End of a source, fetches fail as at the end of an archive, which ends a loop over Every
+// despite any faults. A test of such a loop sets the End.
 //
 // # Faults
 //
 //   - [Metric.Fail] makes one metric fail, and [Source.FailFetch] every fetch.
-//   - [Source.Break] breaks the connections. After [Source.Restore] they can be made again, by
-//     Context.Reconnect or automatically with AutoReconnect, with a *pmapi.Gap.
-//   - [Source.BreakAt] does both at times of the source.
+//   - [Source.Break] breaks the connections. After [Source.Restore] contexts can reconnect, by
+//     Context.Reconnect or automatically with AutoReconnect, which reports a *pmapi.Gap.
+//   - [Source.BreakAt] does both at given times of the source.
 //   - [Source.SetDelay] delays every request.
 //   - The function Source.OnRequest is called before every request, and can delay it or make it
 //     fail.
@@ -77,8 +77,8 @@
 //
 // # Archives
 //
-// [Replay] makes a source that plays archives as if they were a live host, at once or at a chosen
-// speed. A monitor can be tested with a recorded day, and with faults in it.
+// [Replay] returns a source that replays archives as a live host, at once or at a chosen speed. A
+// test can run a monitor on a recorded day, with faults in it.
 //
 // # Many hosts
 //

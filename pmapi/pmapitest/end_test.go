@@ -14,8 +14,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// rounds runs Every on an item of a source until it ends, or gives up after 20 rounds. Each is the
-// second since noon and how the fetch went.
+// rounds runs Every on an item of a source until it ends, or for 20 rounds. It returns the second
+// since noon and the error of each round.
 func rounds(t *testing.T, src *pmapitest.Source, g *pmapi.Group) (all []string) {
 	t.Helper()
 	for now, err := range g.Every(t.Context(), time.Second) {
@@ -35,7 +35,7 @@ func rounds(t *testing.T, src *pmapitest.Source, g *pmapi.Group) (all []string) 
 	return all
 }
 
-// TestEndWins: Every ends at End in spite of any fault.
+// TestEndWins: Every ends at End despite any fault.
 func TestEndWins(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -67,7 +67,7 @@ func TestEndWins(t *testing.T) {
 					g := src.Context().Group()
 					var opts []pmapi.ItemOption
 					if metric == "reads" {
-						opts = append(opts, pmapi.Instance("sdb")) // which is requested again and again
+						opts = append(opts, pmapi.Instance("sdb")) // it is looked up again and again
 					}
 					pmapi.Add[uint32](g, metric, opts...)
 					if got := rounds(t, src, g); len(got) != 4 {
@@ -82,8 +82,7 @@ func TestEndWins(t *testing.T) {
 	}
 }
 
-// TestBreakAt: connections are lost and restored at given times, of the source or of package
-// time.
+// TestBreakAt: connections are lost and restored at given times, of the source or of package time.
 func TestBreakAt(t *testing.T) {
 	const lost = "IPC protocol failure"
 	for _, tt := range []struct {
@@ -96,7 +95,7 @@ func TestBreakAt(t *testing.T) {
 		src := &pmapitest.Source{Start: noon, End: noon.Add(9 * time.Second), AutoReconnect: tt.reconnects}
 		pmapitest.Add(src, pmapitest.Metric[uint32]{Name: "size"}).Set(7)
 		at := func(seconds float64) time.Time { return noon.Add(time.Duration(seconds * float64(time.Second))) }
-		src.BreakAt(at(6.5), at(6.7)) // unnoticed until 7
+		src.BreakAt(at(6.5), at(6.7)) // no request notices it until 7
 		src.BreakAt(at(2), at(4))
 		fetches := 0
 		src.OnRequest = func(_ context.Context, r pmapitest.Request) error {

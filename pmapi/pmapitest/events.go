@@ -6,28 +6,28 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// Events is a metric of event records of a Source. Each context gets every record once: those since
-// its connection was made, with the next fetch of the metric.
+// Events is a metric of event records of a Source. Each fetch of the metric returns the records
+// that its context has not fetched yet, from the time of its connection on.
 type Events struct {
-	// Metric is the metric, for its names, errors and labels. Its values are not set.
+	// Metric is the metric, for its names, errors and labels. Do not set its values.
 	Metric *Metric[pdu.Atom]
 	q      *eventQueue
 }
 
-// A Param is a parameter of an event record. Metric.Param makes one; a PMID that no metric has is a
-// parameter without a name.
+// A Param is a parameter of an event record. Metric.Param makes one. If no metric has the PMID, the
+// parameter has no name.
 type Param struct {
 	PMID  pdu.PMID
 	Value pdu.Atom
 }
 
-// maxQueued is how many records a metric keeps for contexts that have not fetched them. Those
-// before are missed by such a context, as a record says that it gets instead.
+// maxQueued limits the records that a metric keeps for contexts that have not fetched them. In
+// place of earlier ones, such a context gets a record with the number of missed events.
 const maxQueued = 1000
 
-// An eventQueue has the latest records of a metric. The lock of the source guards it.
+// An eventQueue holds the latest records of a metric. The lock of the source guards it.
 type eventQueue struct {
-	dropped int // how many were before
+	dropped int // number of earlier records
 	list    []eventRecord
 }
 
@@ -41,8 +41,8 @@ type eventRecord struct {
 
 func (q *eventQueue) len() int { return q.dropped + len(q.list) }
 
-// AddEvents enters a metric of event records into a source, of d.Type EVENT or HIGHRES_EVENT, the
-// default. It panics as Add does, and if d has instances or a Value.
+// AddEvents adds a metric of event records to a source. Its type is EVENT or HIGHRES_EVENT, the
+// default. It panics like Add, and if d has an InDom or a Value.
 //
 //	user := pmapitest.Add(src, pmapitest.Metric[string]{Name: "login.user"})
 //	logins := pmapitest.AddEvents(src, pmapitest.Metric[pdu.Atom]{Name: "login.records"})
@@ -59,13 +59,13 @@ func AddEvents(s *Source, d Metric[pdu.Atom]) *Events {
 	return e
 }
 
-// Record adds a record with the present time of the source.
+// Record adds a record with the current time of the source.
 func (e *Events) Record(flags pdu.EventFlags, params ...Param) {
 	e.RecordAt(time.Time{}, flags, params...)
 }
 
-// RecordAt adds a record with a time; the zero time is the present one. It panics if a record
-// cannot have the flags or a parameter.
+// RecordAt adds a record with a time; zero means the current time of the source. It panics if the
+// flags or a parameter are invalid.
 func (e *Events) RecordAt(at time.Time, flags pdu.EventFlags, params ...Param) {
 	e.add(eventRecord{at: at, flags: flags, params: append([]Param(nil), params...)})
 }
@@ -100,14 +100,14 @@ func (r *eventRecord) appendTo(b *pdu.EventBuilder) {
 	}
 }
 
-// Param is a value of the metric as a parameter of an event record.
+// Param returns v as a parameter of an event record, with the PMID of the metric.
 func (m *Metric[T]) Param(v T) Param {
 	m.s.mu.Lock()
 	defer m.s.mu.Unlock()
 	return Param{m.m.desc.PMID, atomOf(v)}
 }
 
-// skipEvents makes the connection get the records from now on. The caller has the lock.
+// skipEvents skips earlier records for this connection. The caller holds the lock.
 func (c *conn) skipEvents() {
 	c.seen = map[*eventQueue]int{}
 	for _, m := range c.s.metrics {
@@ -117,8 +117,8 @@ func (c *conn) skipEvents() {
 	}
 }
 
-// takeEvents is the value of a metric of events, with the records that the connection has not got
-// yet. The caller has the lock.
+// takeEvents returns the records that the connection has not returned yet, as the value of m. The
+// caller holds the lock.
 func (c *conn) takeEvents(m *metric) (pdu.Atom, error) {
 	q := m.events
 	b := pdu.EventBuilder{HighRes: m.desc.Type == pdu.TypeHighResEvent}

@@ -12,7 +12,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// login is a source with records of logins.
+// login is a source with login records.
 type login struct {
 	src     *pmapitest.Source
 	user    *pmapitest.Metric[string]
@@ -28,7 +28,7 @@ func newLogin(typ pdu.Type) *login {
 	return l
 }
 
-// fetch is the records of the next fetch.
+// fetch formats the records of the next fetch.
 func (l *login) fetch(t *testing.T, c *pmapi.Context) string {
 	t.Helper()
 	var r pdu.Result
@@ -53,7 +53,7 @@ func (l *login) fetch(t *testing.T, c *pmapi.Context) string {
 	return strings.Join(all, "; ")
 }
 
-// TestEvents has two clients that each get every record once.
+// TestEvents: each of two clients gets every record once.
 func TestEvents(t *testing.T) {
 	for _, typ := range []pdu.Type{0, pdu.TypeEvent} {
 		l := newLogin(typ)
@@ -86,7 +86,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestEventsLost has records that a client does not get: of an outage, and more than are kept.
+// TestEventsLost: a client misses records during an outage, and if there are more than are kept.
 func TestEventsLost(t *testing.T) {
 	l := newLogin(0)
 	c := l.src.Context()
@@ -94,7 +94,7 @@ func TestEventsLost(t *testing.T) {
 	l.src.Break(nil)
 	l.records.Record(pdu.EventPoint, l.user.Param("lost"))
 	l.src.Restore()
-	for l.fetch(t, c) != "" { // an error, and the Gap
+	for l.fetch(t, c) != "" { // an error, then the Gap
 	}
 	for range 1003 {
 		l.records.Record(pdu.EventPoint)
@@ -126,7 +126,7 @@ func TestEventsMistakes(t *testing.T) {
 	}
 }
 
-// TestLabelsOfSources has labels of all levels, which change.
+// TestLabelsOfSources: labels of all levels change.
 func TestLabelsOfSources(t *testing.T) {
 	src := &pmapitest.Source{Start: time.Unix(1e9, 0), Labels: `{"level":"context","a":1}`}
 	m := pmapitest.Add(src, pmapitest.Metric[int32]{Name: "m"})
@@ -166,7 +166,7 @@ func TestLabelsOfSources(t *testing.T) {
 	}
 }
 
-// TestDerivedOfSources defines derived metrics for all contexts of a source.
+// TestDerivedOfSources: all contexts of a source have its derived metrics.
 func TestDerivedOfSources(t *testing.T) {
 	d := new(pmapi.Derived)
 	if err := d.Define("used", "100 * size / 8"); err != nil {

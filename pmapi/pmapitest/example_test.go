@@ -11,7 +11,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// warn is a monitor: it says when the load is above a limit, every second.
+// warn is a monitor. It warns each second that the load is above a limit.
 func warn(ctx context.Context, c *pmapi.Context, limit float64) error {
 	g := c.Group()
 	load := pmapi.Add[float64](g, "kernel.all.load", pmapi.Instance("1 minute"))
@@ -31,8 +31,7 @@ func warn(ctx context.Context, c *pmapi.Context, limit float64) error {
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.Local)
 
-// A test of a monitor: the load rises by one each second, for five seconds that take no
-// time.
+// A test of a monitor. The load rises by one each second, for five seconds that take no time.
 func Example() {
 	src := &pmapitest.Source{Start: noon, End: noon.Add(5 * time.Second)}
 	pmapitest.Add(src, pmapitest.Metric[float64]{
@@ -46,7 +45,7 @@ func Example() {
 	// <nil>
 }
 
-// Values from a table, and a rate.
+// Set gives values from a table, which a program reads as a rate.
 func ExampleMetric_Set() {
 	src := &pmapitest.Source{Start: noon}
 	disks := src.InDom("sda", "sdb")
@@ -72,8 +71,8 @@ func ExampleMetric_Set() {
 	// sdb 0
 }
 
-// A metric fails, every fetch fails, and the connection breaks and comes back with
-// another PMID.
+// A metric fails, then every fetch. Then the connection breaks, and after it is restored the metric
+// has another PMID.
 func ExampleSource_Break() {
 	src := &pmapitest.Source{Start: noon, AutoReconnect: true}
 	size := pmapitest.Add(src, pmapitest.Metric[uint32]{Name: "cache.size"})
@@ -115,7 +114,7 @@ func ExampleSource_Break() {
 	// 7 No error | No error
 }
 
-// Every request is seen before it is served.
+// OnRequest sees every request before it is served.
 func ExampleSource_onRequest() {
 	fetches := 0
 	src := &pmapitest.Source{Start: noon, OnRequest: func(_ context.Context, r pmapitest.Request) error {

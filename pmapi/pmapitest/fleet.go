@@ -13,8 +13,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// A Fleet is a number of made-up hosts, for tests of programs that watch many by a pmapi.Fleet.
-// Each has a collector, which a test stops, starts, hangs, slows down and replaces.
+// A Fleet is a number of synthetic hosts, for tests of programs that use a pmapi.Fleet. A test can
+// stop, start, hang, slow down and replace the collector of each. It is safe for concurrent use.
 //
 //	hosts := pmapitest.NewFleet(500, func(i int, src *pmapitest.Source) {
 //		pmapitest.Add(src, pmapitest.Metric[float64]{Name: "kernel.all.load"}).Set(float64(i))
@@ -22,12 +22,12 @@ import (
 //	err := hosts.AddTo(fleet)
 //	hosts.Host("host7").Stop(errors.New("out of memory"))
 //
-// Sources without Start have the time of package time. In a bubble of testing/synctest that passes
-// at once, so that an hour of ticks, back-off included, takes no time.
+// In a bubble of testing/synctest, the time of a Source without a Start is virtual, so that an hour
+// of ticks and back-off takes no time.
 type Fleet struct{ hosts []*Host }
 
-// NewFleet makes n hosts with the names host1, host2 and so on. setup gives the Source of host i+1
-// its metrics.
+// NewFleet makes n hosts with the names host1, host2 and so on. It calls setup to add metrics to
+// the Source of each, with i from 0.
 func NewFleet(n int, setup func(i int, src *Source)) *Fleet {
 	f := new(Fleet)
 	for i := range n {
@@ -38,7 +38,7 @@ func NewFleet(n int, setup func(i int, src *Source)) *Fleet {
 	return f
 }
 
-// Hosts returns the hosts in the order of their numbers.
+// Hosts returns the hosts in order.
 func (f *Fleet) Hosts() []*Host { return slices.Clone(f.hosts) }
 
 // Host returns the host with a name. It panics if the fleet has no such host.
@@ -68,21 +68,21 @@ type Host struct {
 
 	mu     sync.Mutex
 	source *Source
-	down   error         // why there is no collector, or nil
+	down   error         // why the collector is stopped, or nil
 	hangs  chan struct{} // closed by Resume; nil if the collector does not hang
 }
 
 // Name returns the name of the host.
 func (h *Host) Name() string { return h.name }
 
-// Source returns the host's present collector. Restart replaces it.
+// Source returns the current collector of the host. Restart replaces it.
 func (h *Host) Source() *Source {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.source
 }
 
-// The time limits of a pmapi.Dialer.
+// The defaults of a pmapi.Dialer.
 const (
 	connectTimeout = 5 * time.Second
 	requestTimeout = 10 * time.Second
@@ -112,7 +112,7 @@ func (h *Host) Stop(cause error) {
 
 var errStopped = errors.New("the collector is stopped")
 
-// Start starts the collector again, with the metrics that it had.
+// Start starts a stopped collector again, with its metrics.
 func (h *Host) Start() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -120,7 +120,8 @@ func (h *Host) Start() {
 	h.source.Restore()
 }
 
-// Restart stops the collector, and starts another at once, with the metrics of setup and no others.
+// Restart replaces the collector with a new one, which has only the metrics of setup. It breaks the
+// connections to the old one.
 func (h *Host) Restart(setup func(src *Source)) {
 	src := &Source{Host: h.name}
 	src.OnRequest = func(ctx context.Context, _ Request) error { return h.hang(ctx, requestTimeout) }
@@ -136,8 +137,8 @@ func (h *Host) Restart(setup func(src *Source)) {
 // SetDelay makes every request take d; see Source.SetDelay.
 func (h *Host) SetDelay(d time.Duration) { h.Source().SetDelay(d) }
 
-// Hang makes the collector accept connections and requests, and never reply, until Resume. A
-// request fails with pdu.ErrTimeout then after 10 seconds, and a connection after 5.
+// Hang makes the collector accept connections and requests without a reply, until Resume. A request
+// then fails with pdu.ErrTimeout after 10 seconds, and Open after 5.
 func (h *Host) Hang() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -146,7 +147,7 @@ func (h *Host) Hang() {
 	}
 }
 
-// Resume ends Hang: requests that wait are replied to.
+// Resume ends Hang. The collector replies to waiting requests.
 func (h *Host) Resume() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -156,7 +157,7 @@ func (h *Host) Resume() {
 	}
 }
 
-// hang waits while the collector hangs, for a time at most.
+// hang waits while the collector hangs, but not longer than most.
 func (h *Host) hang(ctx context.Context, most time.Duration) error {
 	h.mu.Lock()
 	hangs := h.hangs

@@ -14,7 +14,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// down is a monitor of a fleet: it names the hosts that are not up, at each tick.
+// down is a monitor of a fleet. At each tick it prints the hosts that are not up.
 func down(ctx context.Context, f *pmapi.Fleet[*pmapi.Item[float64]], ticks int) {
 	for tick := range f.Every(ctx, 10*time.Millisecond) {
 		for _, r := range tick.Rows {
@@ -30,7 +30,7 @@ func down(ctx context.Context, f *pmapi.Fleet[*pmapi.Item[float64]], ticks int) 
 	}
 }
 
-// A test of a monitor has hosts that are down, and hosts without the monitored metrics.
+// A test of a monitor has hosts that are down, and hosts without the monitored metric.
 func ExampleFleet() {
 	hosts := pmapitest.NewFleet(100, func(i int, src *pmapitest.Source) {
 		pmapitest.Add(src, pmapitest.Metric[float64]{Name: "kernel.all.load"}).Set(float64(i))
@@ -61,8 +61,7 @@ func ExampleFleet() {
 	// host8 pmapi: lookup "kernel.all.load" on host8: Unknown metric name
 }
 
-// fleetSeen is the value that a context has after each step of TestFleet, and the error of the
-// step.
+// fleetSeen lists the value of a context and the error after each step of TestFleet.
 var fleetSeen = []string{
 	"0 <nil>", "1 <nil>",
 	"0 pmapi: fetch on host2: IPC protocol failure: the collector is stopped",
@@ -76,7 +75,7 @@ var fleetSeen = []string{
 	"9 <nil>", "9 <nil>",
 }
 
-// TestFleet: what a test does to a host, its contexts see.
+// TestFleet: contexts see what a test does to their host.
 func TestFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hosts := pmapitest.NewFleet(3, func(i int, src *pmapitest.Source) {

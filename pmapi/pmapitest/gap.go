@@ -8,12 +8,11 @@ import (
 	"github.com/pcp-go/pcp/pmapi"
 )
 
-// known is the metadata that a context has received, in the state of that time or of the latest
-// gap.
+// known holds the metadata that a context has received, as of then or of the last gap.
 type known struct {
 	ids   map[string]pdu.PMID
 	descs map[pdu.PMID]pdu.Desc
-	insts map[pdu.InDom][]pdu.Instance // by number
+	insts map[pdu.InDom][]pdu.Instance // sorted by number
 }
 
 func newKnown() known {
@@ -24,7 +23,7 @@ func (k known) clone() known {
 	return known{maps.Clone(k.ids), maps.Clone(k.descs), maps.Clone(k.insts)}
 }
 
-// findGap compares the metadata that the context has received with the present metadata, and
+// findGap compares the metadata that the context has received with the current metadata, and
 // replaces it. An unreported gap becomes part of the new one.
 func (c *conn) findGap() *pmapi.Gap {
 	g := &pmapi.Gap{Lost: c.lostAt, Restored: c.s.now(), Cause: c.lost,

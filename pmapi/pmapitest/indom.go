@@ -6,7 +6,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// domain is the domain of all PMIDs and instance domains of a Source.
+// domain is the domain of instance domains, and of the PMIDs that Add chooses.
 const domain = 400
 
 // An InDom is an instance domain of a Source.
@@ -20,7 +20,7 @@ type InDom struct {
 	err    error
 }
 
-// InDom makes an instance domain, with instances that are numbered from 0.
+// InDom adds an instance domain with instances numbered from 0.
 func (s *Source) InDom(names ...string) *InDom {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -33,8 +33,8 @@ func (s *Source) InDom(names ...string) *InDom {
 // ID returns the identifier of the domain.
 func (d *InDom) ID() pdu.InDom { return d.id }
 
-// SetNames replaces the instances and returns their numbers. A name keeps its number, and a new
-// name gets an unused number.
+// SetNames replaces the instances and returns their numbers. A name that stays keeps its number,
+// and a new name gets an unused one.
 func (d *InDom) SetNames(names ...string) []pdu.InstID {
 	d.s.mu.Lock()
 	defer d.s.mu.Unlock()
@@ -67,8 +67,8 @@ func (d *InDom) SetInstances(list ...pdu.Instance) {
 	}
 }
 
-// SetLabels replaces the labels of the domain, a JSON object, and those of its instances, which
-// each returns. A nil each means that the instances have no labels.
+// SetLabels replaces the labels of the domain by a JSON object, and those of each instance by the
+// result of each. A nil each means that the instances have no labels.
 func (d *InDom) SetLabels(labels string, each func(i pdu.Instance) string) {
 	d.s.mu.Lock()
 	defer d.s.mu.Unlock()
@@ -76,8 +76,8 @@ func (d *InDom) SetLabels(labels string, each func(i pdu.Instance) string) {
 	d.s.notify(pdu.ChangeLabels)
 }
 
-// Fail makes every request for instances fail with an error, until Fail(nil). Values
-// stay.
+// Fail makes every request for instances fail with an error, until Fail(nil). Values are not
+// affected.
 func (d *InDom) Fail(err error) {
 	d.s.mu.Lock()
 	defer d.s.mu.Unlock()

@@ -11,13 +11,13 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// A test of a program that reads event records: two logins, and some that were missed.
+// A test of a program that reads event records: two logins, and missed ones.
 func ExampleAddEvents() {
 	ctx := context.Background()
 	src := &pmapitest.Source{Start: noon, End: noon.Add(time.Second)}
 	user := pmapitest.Add(src, pmapitest.Metric[string]{Name: "login.user"})
 	logins := pmapitest.AddEvents(src, pmapitest.Metric[pdu.Atom]{Name: "login.records"})
-	c := src.Context() // which gets the records from now on
+	c := src.Context() // gets the records from now on
 	logins.Record(pdu.EventPoint, user.Param("ann"))
 	logins.Missed(3)
 	logins.Record(pdu.EventPoint, user.Param("bob"))
@@ -38,7 +38,7 @@ func ExampleAddEvents() {
 	// point bob <nil>
 }
 
-// Labels of the host, of an agent, of a metric and of instances, as a program gets them.
+// A program reads labels of the host, of an agent, of a metric and of instances.
 func ExampleInDom_SetLabels() {
 	ctx := context.Background()
 	src := &pmapitest.Source{Start: noon, Labels: `{"hostname":"web1"}`}
@@ -66,8 +66,8 @@ func ExampleInDom_SetLabels() {
 	// {"agent":"linux","device_type":"block","direction":"in","disk":"nvme0n1","hostname":"web1"}
 }
 
-// A source has derived metrics, which the program cannot tell from others. The test checks how
-// the program reacts to a full disk.
+// A source has a derived metric, which looks like any other. The test checks how the program reacts
+// to a full disk.
 func ExampleSource_derived() {
 	derived := new(pmapi.Derived)
 	if err := derived.Define("disk.full", "100 * disk.used / disk.size"); err != nil {

@@ -9,29 +9,30 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Value is the Go type of a metric's values: a type of numbers, texts or bytes, which determines
-// the metric's PCP type, or pdu.Atom, whose PCP type is that of Metric.Type.
+// A Value is the Go type of a metric's values. A type of numbers, strings or bytes determines the
+// metric's PCP type. For pdu.Atom, Metric.Type does.
 type Value interface{ pdu.Scalar | pdu.Atom }
 
-// A Metric is a metric of a Source. Its fields are read by Add; methods change it later.
+// A Metric is a metric of a Source. Set its fields before Add, and call the methods of Add's
+// result.
 type Metric[T Value] struct {
 	Name string
-	// PMID is chosen by Add if it is 0.
+	// PMID is the metric's PMID; 0 means that Add chooses one.
 	PMID pdu.PMID
 	// Sem is the semantics; 0 means pdu.SemInstant.
 	Sem   pdu.Sem
 	Units pdu.Units
-	// Type is for a Metric[pdu.Atom]; others have that of T.
+	// Type is the PCP type of a Metric[pdu.Atom]. Other metrics ignore it.
 	Type pdu.Type
 	// InDom is the instance domain; nil means that the metric is singular.
 	InDom *InDom
-	// Text is the one-line help text, Help the long one; "" means no text.
+	// Text and Help are the one-line and the long help text; "" means none.
 	Text, Help string
 	// Labels are the metric's own labels, as a JSON object; may be empty.
 	Labels string
-	// Value, if not nil, makes the value of an instance at each fetch; a singular metric has the
-	// instance pdu.NoInst. An error applies to the whole metric, except pdu.ErrValue, which means
-	// that this instance has no value.
+	// Value, if not nil, returns the value of an instance at each fetch. The instance is pdu.NoInst
+	// for a singular metric. The error pdu.ErrValue means that the instance has no value; any other
+	// error is that of the metric.
 	Value func(now time.Time, i pdu.Instance) (T, error)
 
 	s *Source
@@ -46,18 +47,18 @@ type metric struct {
 	values             []value
 	value              func(now time.Time, i pdu.Instance) (pdu.Atom, error)
 	events             *eventQueue // of AddEvents
-	err                error       // in place of values
-	descErr            error       // in place of the descriptor
+	err                error       // replaces the values
+	descErr            error       // replaces the descriptor
 }
 
-// A value is that of one instance.
+// A value is the value of an instance.
 type value struct {
 	inst pdu.InstID
 	atom pdu.Atom
 }
 
-// Add enters a metric into a source. It panics if another metric has its name or PMID, or
-// if it cannot have this name: that is a mistake in the test.
+// Add adds a metric to a source and returns it for changes. It panics if another metric has its
+// name or PMID, if the name is invalid, and for a source of Replay.
 func Add[T Value](s *Source, d Metric[T]) *Metric[T] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,12 +93,12 @@ func Add[T Value](s *Source, d Metric[T]) *Metric[T] {
 	}
 	d.s, d.m = s, m
 	s.metrics = append(s.metrics, m)
-	s.tree() // which panics at a bad name
+	s.tree() // panics if the name is invalid
 	s.notify(pdu.ChangeNames)
 	return &d
 }
 
-// change changes the metric. The next fetch of each context reports changed.
+// change changes the metric by calling f. The next fetch of each context reports changed.
 func (m *Metric[T]) change(changed pdu.Change, f func(*metric)) {
 	m.s.mu.Lock()
 	defer m.s.mu.Unlock()
@@ -135,10 +136,10 @@ func (m *metric) set(inst pdu.InstID, a pdu.Atom) {
 	m.values = append(m.values, value{inst, a})
 }
 
-// Clear drops all values that have been set.
+// Clear drops all values that have been set, and cancels an earlier Fail.
 func (m *Metric[T]) Clear() { m.change(0, func(d *metric) { d.err, d.values = nil, nil }) }
 
-// Fail replaces the values by an error, until Fail(nil) or Set.
+// Fail replaces the values by an error, until Fail(nil), Set, SetInstance or Clear.
 func (m *Metric[T]) Fail(err error) { m.change(0, func(d *metric) { d.err = err }) }
 
 // FailDesc replaces the descriptor by an error, until FailDesc(nil).
@@ -151,30 +152,29 @@ func (m *Metric[T]) Desc() pdu.Desc {
 	return m.m.desc
 }
 
-// SetDesc replaces the descriptor, PMID included, as when another version of an agent is
-// started.
+// SetDesc replaces the descriptor with its PMID, like the start of another version of an agent.
 func (m *Metric[T]) SetDesc(d pdu.Desc) {
 	m.change(pdu.ChangeNames, func(old *metric) { old.desc = d })
 }
 
-// SetLabels replaces the metric's own labels. labels is a JSON object or empty.
+// SetLabels replaces the metric's own labels with a JSON object, or "" for none.
 func (m *Metric[T]) SetLabels(labels string) {
 	m.change(pdu.ChangeLabels, func(d *metric) { d.labels = labels })
 }
 
-// Rename gives the metric another name.
+// Rename changes the name of the metric.
 func (m *Metric[T]) Rename(name string) {
 	m.change(pdu.ChangeNames, func(d *metric) { d.name = name })
 }
 
-// Remove takes the metric out of its source.
+// Remove removes the metric from its source.
 func (m *Metric[T]) Remove() {
 	m.change(pdu.ChangeNames, func(d *metric) {
 		m.s.metrics = slices.DeleteFunc(m.s.metrics, func(other *metric) bool { return other == d })
 	})
 }
 
-// typeOf is the PCP type of values of a Go type, or the one of atoms.
+// typeOf returns the PCP type of a Go type. For pdu.Atom it returns atoms.
 func typeOf[T Value](atoms pdu.Type) pdu.Type {
 	var v T
 	if _, ok := any(v).(pdu.Atom); ok {
@@ -183,7 +183,7 @@ func typeOf[T Value](atoms pdu.Type) pdu.Type {
 	return atomOf(v).Type
 }
 
-// atomOf is a Go value as an atom.
+// atomOf returns v as an atom.
 func atomOf[T Value](v T) pdu.Atom {
 	if a, ok := any(v).(pdu.Atom); ok {
 		return a

@@ -82,7 +82,7 @@ func TestMetadata(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestStore: the next fetch returns the stored value, unless a function makes the values.
+// TestStore: the next fetch returns the stored value, unless the metric has a Value function.
 func TestStore(t *testing.T) {
 	src := new(pmapitest.Source)
 	level := pmapitest.Add(src, pmapitest.Metric[int32]{Name: "level"})
@@ -137,7 +137,7 @@ func TestSynctest(t *testing.T) {
 	})
 }
 
-// TestClose: the end of a context.Context and Close both end a waiting request. After Close all
+// TestClose: the end of a context.Context and Close each end a waiting request. After Close all
 // requests fail.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -165,8 +165,8 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// TestBreak: a broken connection stays broken until Reconnect, which fails while the source is
-// not restored. Contexts that reconnect automatically report all changes.
+// TestBreak: a broken connection stays broken until Reconnect, which fails before Restore. Contexts
+// that reconnect automatically report all changes.
 func TestBreak(t *testing.T) {
 	for _, reconnects := range []bool{false, true} {
 		src := &pmapitest.Source{AutoReconnect: reconnects, Start: noon}
@@ -237,7 +237,7 @@ func TestBreak(t *testing.T) {
 	}
 }
 
-// TestChanges: the next fetch reports metrics that have come or gone.
+// TestChanges: the next fetch reports added and removed metrics.
 func TestChanges(t *testing.T) {
 	src := new(pmapitest.Source)
 	a := pmapitest.Add(src, pmapitest.Metric[float32]{Name: "a"})
@@ -266,7 +266,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// merged is the JSON object of label sets that are merged.
+// merged returns the merged label sets as a JSON object.
 func merged(sets []pdu.LabelSet) string {
 	set, err := pdu.MergeLabels(nil, sets...)
 	if err != nil {
@@ -276,8 +276,7 @@ func merged(sets []pdu.LabelSet) string {
 }
 
 // TestContextOnBrokenSource: a context that is opened while connections are broken works after
-// Restore. With AutoReconnect it does so automatically and without a gap, otherwise after
-// Reconnect.
+// Restore: with AutoReconnect at once and without a gap, otherwise after Reconnect.
 func TestContextOnBrokenSource(t *testing.T) {
 	for _, reconnects := range []bool{false, true} {
 		src := &pmapitest.Source{AutoReconnect: reconnects, Start: noon}

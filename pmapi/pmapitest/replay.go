@@ -13,8 +13,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/internal/source"
 )
 
-// Replay makes a source that plays archives as if they were a live host: contexts see a collector,
-// in pmapi.ModeLive, whose metrics, instances, labels and values are those of the archives at the
+// Replay returns a source that replays archives as a live host: contexts see a collector, in
+// pmapi.ModeLive, whose metrics, instances, labels and values are those of the archives at the
 // source's time. The paths are those of pmapi.Open.
 //
 //	src, err := pmapitest.Replay(ctx, "testdata/busy-day")
@@ -22,13 +22,13 @@ import (
 //	defer src.Close()
 //	monitor(ctx, src.Context()) // the code under test
 //
-// Start and End of the source are those of the archives, and so is its Host. They may be changed
-// before the first call of Context, and Speed may be set. Without Speed, time passes as in other
-// sources with a Start, so that a day is played at once.
+// Host, Start and End of the source are those of the archives. They may be changed before the first
+// call of Context, and Speed may be set. Without Speed, time passes as in other sources with a
+// Start, so that a day passes at once.
 //
 // Values are those of pmapi.ModeInterp: counters are interpolated between records, and others
-// come from the record before. Faults, such as an outage of BreakAt, work as in all sources. A
-// source that replays has only the metrics of the archives: Add panics.
+// come from the record before. Faults work as in all sources. Add panics, because the source has
+// only the metrics of the archives.
 func Replay(ctx context.Context, path ...string) (*Source, error) {
 	var files archive.Options
 	set, err := files.Open(ctx, strings.Join(path, ","))
@@ -42,8 +42,8 @@ func Replay(ctx context.Context, path ...string) (*Source, error) {
 	return &Source{Host: set.Label().Host, Start: set.Start(), End: end, archives: archivesource.New(set, archivesource.Options{})}, nil
 }
 
-// Close closes the connections of a source that Replay has made, and its archives. It does nothing
-// for others.
+// Close closes the archives of a source of Replay, and its connections. It does nothing for other
+// sources.
 func (s *Source) Close() error {
 	if s.archives == nil {
 		return nil
@@ -58,8 +58,8 @@ func (s *Source) Close() error {
 	return errors.Join(append(errs, s.archives.Close())...)
 }
 
-// replay opens the archives for a connection; nil for a Source without archives. The caller holds
-// the lock.
+// replay opens the archives for a connection. It returns nil without archives. The caller holds the
+// lock.
 func (s *Source) replay() *archivesource.Source {
 	if s.archives == nil {
 		return nil
@@ -71,17 +71,16 @@ func (s *Source) replay() *archivesource.Source {
 	return src.(*archivesource.Source)
 }
 
-// played is what archives say at the source's time, as a collector would say it. The caller has the
-// lock.
+// played returns the archives at the current time of the source. The caller holds the lock.
 func (c *conn) played() player {
 	c.replay.PlayAt(c.s.now())
 	return player{c.replay}
 }
 
-// A player answers requests as a collector does.
+// A player answers requests from archives as a collector does.
 type player struct{ a *archivesource.Source }
 
-// liveError is what a collector says in place of an archive.
+// liveError returns the error of a collector for that of an archive.
 func liveError(err error) error {
 	switch err {
 	case error(pdu.ErrPMIDLog):
@@ -108,7 +107,7 @@ func (p player) descs(ctx context.Context, ids []pdu.PMID) ([]pdu.Desc, source.E
 	return descs, liveErrors(errs), err
 }
 
-// instances returns the instances at the position. A domain has no instances before the first
+// instances returns the instances at the position. A domain has no instances before its first
 // record, as on a host that has just started.
 func (p player) instances(ctx context.Context, req pdu.InstanceReq) ([]pdu.Instance, error) {
 	list, err := p.a.Instances(ctx, req)
@@ -128,5 +127,5 @@ func (p player) texts(ctx context.Context, reqs []pdu.TextReq) ([]string, source
 	return texts, liveErrors(errs), err
 }
 
-// scaled is how long a duration of the source's time is on this computer.
+// scaled converts a duration of the source's time to this computer's.
 func (s *Source) scaled(d time.Duration) time.Duration { return time.Duration(float64(d) / s.Speed) }

@@ -10,7 +10,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// A recorded day is played, at once, to a monitor that takes it for a live host.
+// A monitor reads a replayed day, which passes at once, as if it were a live host.
 func ExampleReplay() {
 	ctx := context.Background()
 	src, err := pmapitest.Replay(ctx, "../testdata/derive")

@@ -29,7 +29,7 @@ func replay(t *testing.T) *pmapitest.Source {
 	return src
 }
 
-// resultText is the values of a result.
+// resultText formats the values of a result.
 func resultText(t *testing.T, r *pdu.Result, descs []pdu.Desc) string {
 	t.Helper()
 	b := fmt.Sprintf("%v\n", r.Time)
@@ -48,7 +48,7 @@ func resultText(t *testing.T, r *pdu.Result, descs []pdu.Desc) string {
 	return b
 }
 
-// TestReplay compares what a live context on a replay gives with what the archive does.
+// TestReplay compares a live context on a replay with the archive.
 func TestReplay(t *testing.T) {
 	src := replay(t)
 	live := src.Context()
@@ -95,7 +95,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestReplayMetadata has the errors of a collector in place of those of an archive.
+// TestReplayMetadata: the errors are those of a collector, not those of an archive.
 func TestReplayMetadata(t *testing.T) {
 	src := replay(t)
 	c := src.Context()
@@ -148,7 +148,7 @@ func TestReplayMetadata(t *testing.T) {
 	}
 }
 
-// TestReplayGroup plays the whole archive to a monitor, with an outage.
+// TestReplayGroup replays the whole archive to a monitor, with an outage.
 func TestReplayGroup(t *testing.T) {
 	src := replay(t)
 	src.AutoReconnect = true
@@ -189,7 +189,7 @@ func TestReplayGroup(t *testing.T) {
 	}
 }
 
-// TestReplaySpeed plays at four times the speed of this computer's clock.
+// TestReplaySpeed replays at four times the speed of this computer's clock.
 func TestReplaySpeed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, err := pmapitest.Replay(t.Context(), recorded)

@@ -17,29 +17,28 @@ import (
 // A Source is a synthetic source of metrics. The zero value has no metrics, and its clock is that
 // of package time. Exported fields must not change after the first call of Context.
 type Source struct {
-	// Host is the name of the host, for errors and Context.HostName; empty means
-	// "pmapitest".
+	// Host is the host name for errors and Context.HostName; empty means "pmapitest".
 	Host string
-	// Labels are the labels of the context, a JSON object; empty means none.
+	// Labels are the labels of the context, as a JSON object; empty means none.
 	Labels string
-	// Start is when the source's own time begins; zero means the time of package time.
+	// Start is when the source's own time begins; zero means that it uses the time of package time.
 	Start time.Time
-	// Speed is how many times faster than that of this computer the source's own time passes, from
-	// its first use on; 0 means that it passes only by Advance, delays and pauses. It is for a
-	// source with a Start.
+	// Speed is how many times faster the source's own time passes than that of this computer, from
+	// its first use on. 0 means that it passes only by Advance, delays and pauses. Speed needs a
+	// Start.
 	Speed float64
-	// End is the last moment with values. Later fetches and lookups of names fail with pdu.ErrEOL,
-	// which ends Group.Every. So does any other request that a fault would make fail: End has
-	// precedence over Break, FailFetch and OnRequest. Zero means no end.
+	// End is the last moment with values; zero means no end. Later fetches and lookups of names
+	// fail with pdu.ErrEOL, which ends Group.Every. After End, any request that a fault would make
+	// fail fails with pdu.ErrEOL instead.
 	End time.Time
 	// AutoReconnect makes contexts reconnect automatically, as pmapi.Dialer.AutoReconnect does.
 	AutoReconnect bool
 	// Derived defines derived metrics for all contexts; may be nil.
 	Derived *pmapi.Derived
-	// OnRequest, if not nil, is called before each request is served, and may wait. The request
-	// fails with the error that it returns: a pdu.Error looks like a reply of the source. It is
-	// also called while connections are broken, but a Group then starts with a Lookup, whose
-	// failure ends its Fetch: no request with Method Fetch reaches OnRequest.
+	// OnRequest, if not nil, is called before each request is served, and may wait. If it returns
+	// an error, the request fails with it. A pdu.Error looks like a reply of the source. OnRequest
+	// is also called while connections are broken. A Group then makes no Fetch, because its Lookup
+	// fails first.
 	OnRequest func(ctx context.Context, r Request) error
 
 	archives *archivesource.Source // of Replay
@@ -49,28 +48,27 @@ type Source struct {
 	indoms  []*InDom
 	labels  map[pdu.LabelReq]string // of domains and clusters
 	conns   []*conn
-	began   time.Time     // the first use, by this computer's clock, with a Speed
-	passed  time.Duration // since Start, without what Speed lets pass
+	began   time.Time     // time of the first use with a Speed, by this computer's clock
+	passed  time.Duration // since Start, without the time that passed by Speed
 	delay   time.Duration
-	failed  error // of fetches
-	broken  error // of connections
+	failed  error // error of fetches, or nil
+	broken  error // why connections are broken, or nil
 	outages []outage
-	serial  int // of PMIDs
+	serial  int // of the next PMID
 }
 
 // A Request is a request of a context.
 type Request struct {
 	// Method is the kind of the request: Lookup, Names, Children, Traverse, Descs, Instances,
-	// Texts, Labels, HostName, Fetch or Store. Methods of pmapi.Context for one item make the
-	// request for several: Desc makes Descs, InstID and InstName make Instances.
+	// Texts, Labels, HostName, Fetch or Store. Methods of pmapi.Context for one item make the same
+	// request as those for several: Desc makes Descs, InstID and InstName make Instances.
 	Method string
 	Names  []string   // of Lookup, Children and Traverse
 	PMIDs  []pdu.PMID // of Names, Descs, Fetch and Store
 }
 
 // Context opens a context on the source. It does not have to be closed. While connections are
-// broken (see Break), its requests fail, as those of a monitor that is started before its
-// collector.
+// broken, its requests fail, like those of a monitor that starts before its collector.
 func (s *Source) Context() *pmapi.Context {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +82,7 @@ func (s *Source) host() string {
 	return s.Host
 }
 
-// connect makes a connection. The caller has the lock.
+// connect makes a connection. The caller holds the lock.
 func (s *Source) connect() *conn {
 	s.applyOutages()
 	c := &conn{s: s, closing: make(chan struct{}), known: newKnown(), replay: s.replay()}
@@ -96,7 +94,7 @@ func (s *Source) connect() *conn {
 	return c
 }
 
-// Now returns the present time of the source.
+// Now returns the current time of the source.
 func (s *Source) Now() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,7 +121,7 @@ func (s *Source) Advance(d time.Duration) {
 	s.passed += d
 }
 
-// sleep lets a duration of the source's time pass, unless ctx ends.
+// sleep lets d of the source's time pass, unless ctx ends.
 func (s *Source) sleep(ctx context.Context, d time.Duration) error {
 	if s.Start.IsZero() {
 		return ctxwait.Sleep(ctx, d)
@@ -152,11 +150,10 @@ func (s *Source) FailFetch(err error) {
 	s.failed = err
 }
 
-// Break breaks all connections: requests fail with pdu.ErrIPC and cause, which may be nil, and
-// connecting again does too, until Restore. Fetches do not report what changes meanwhile; with
-// AutoReconnect the Gap has it. While connections are broken, OnRequest is not called for fetches
-// of a Group, whose Lookup fails before. A loop over Group.Every goes on until Source.End or the
-// end of its context.Context. BreakAt does it at a time.
+// Break breaks all connections until Restore: requests and reconnections fail with pdu.ErrIPC and
+// cause, which may be nil. Later fetches do not report what changes meanwhile, but with
+// AutoReconnect the Gap does. A loop over Group.Every continues until Source.End or the end of its
+// context.Context. BreakAt breaks connections at a time.
 func (s *Source) Break(cause error) {
 	if cause == nil {
 		cause = errBroken
@@ -177,8 +174,8 @@ func (s *Source) breakAll(cause error, at time.Time) {
 	}
 }
 
-// Restore lets connections be made again: by Context.Reconnect or, with AutoReconnect, by the
-// next request.
+// Restore permits connections again. Context.Reconnect makes them or, with AutoReconnect, the next
+// request.
 func (s *Source) Restore() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -186,15 +183,14 @@ func (s *Source) Restore() {
 	s.broken = nil
 }
 
-// An outage is a Break, or the Restore after it, of a time.
+// An outage is a planned Break or Restore.
 type outage struct {
 	at     time.Time
 	broken bool
 }
 
-// BreakAt breaks all connections at a moment of the source's time, as Break does without a cause,
-// and restores them at another, as Restore does. It may be called for several outages, which do not
-// overlap. It panics if until is not after from.
+// BreakAt breaks all connections at one time of the source, as Break(nil) does, and restores them
+// at another. Several outages must not overlap. It panics if until is not after from.
 //
 //	src.BreakAt(noon.Add(2*time.Second), noon.Add(4*time.Second)) // down from second 2 to 4
 func (s *Source) BreakAt(from, until time.Time) {
@@ -207,7 +203,7 @@ func (s *Source) BreakAt(from, until time.Time) {
 	slices.SortStableFunc(s.outages, func(a, b outage) int { return a.at.Compare(b.at) })
 }
 
-// applyOutages does what BreakAt has planned for times that have come. The caller has the lock.
+// applyOutages does what BreakAt has planned up to now. The caller holds the lock.
 func (s *Source) applyOutages() {
 	now := s.now()
 	for len(s.outages) > 0 && !s.outages[0].at.After(now) {
@@ -221,11 +217,11 @@ func (s *Source) applyOutages() {
 	}
 }
 
-// hasEnded reports whether End has passed. The caller has the lock.
+// hasEnded reports whether End has passed. The caller holds the lock.
 func (s *Source) hasEnded() bool { return !s.End.IsZero() && s.now().After(s.End) }
 
-// Notify makes the next fetch of each context report changes, as from a collector. Changes
-// of names and labels of this source are reported without it.
+// Notify makes the next fetch of each context report changes, as from a collector. Changes of names
+// and labels in this source are reported without it.
 func (s *Source) Notify(changed pdu.Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -240,9 +236,9 @@ func (s *Source) notify(changed pdu.Change) {
 	}
 }
 
-// SetLabels replaces the labels, a JSON object, of a domain (class pdu.LabelDomain, and ident the
-// pdu.Domain) or of a cluster (pdu.LabelCluster, and the PMID of any of its metrics). It panics for
-// other classes, whose labels Source, Metric and InDom have.
+// SetLabels replaces the labels of a domain or a cluster by a JSON object. For the class
+// pdu.LabelDomain, ident is the pdu.Domain, and for pdu.LabelCluster the PMID of any of its
+// metrics. It panics for other classes, whose labels Source, Metric and InDom have.
 func (s *Source) SetLabels(class pdu.LabelClass, ident uint32, labels string) {
 	if class != pdu.LabelDomain && class != pdu.LabelCluster {
 		panic("pmapitest: SetLabels of class " + class.String())
@@ -256,7 +252,7 @@ func (s *Source) SetLabels(class pdu.LabelClass, ident uint32, labels string) {
 	s.notify(pdu.ChangeLabels)
 }
 
-// labelKey stands for a domain, or for all metrics of a cluster.
+// labelKey returns the key of a domain or a cluster in Source.labels.
 func labelKey(class pdu.LabelClass, ident uint32) pdu.LabelReq {
 	if class == pdu.LabelCluster {
 		id := pdu.PMID(ident)
@@ -265,7 +261,7 @@ func labelKey(class pdu.LabelClass, ident uint32) pdu.LabelReq {
 	return pdu.LabelReq{Ident: ident, Class: class}
 }
 
-// byName is the metric of a name, or nil.
+// byName returns the metric with a name, or nil.
 func (s *Source) byName(name string) *metric {
 	if i := slices.IndexFunc(s.metrics, func(m *metric) bool { return m.name == name }); i >= 0 {
 		return s.metrics[i]
@@ -273,7 +269,7 @@ func (s *Source) byName(name string) *metric {
 	return nil
 }
 
-// byPMID is the metric with a PMID, or nil.
+// byPMID returns the metric with a PMID, or nil.
 func (s *Source) byPMID(id pdu.PMID) *metric {
 	if i := slices.IndexFunc(s.metrics, func(m *metric) bool { return m.desc.PMID == id }); i >= 0 {
 		return s.metrics[i]
