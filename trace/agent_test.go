@@ -14,19 +14,19 @@ import (
 	"github.com/pcp-go/pcp/trace"
 )
 
-// An agent is a trace agent in memory. Its dial makes connections to it.
+// An agent is a trace agent in memory. Its dial connects to it.
 type agent struct {
-	refuse trace.Error   // greets with it
-	dead   error         // dial fails with it
-	mute   bool          // reads and counts, but does not answer
-	deaf   bool          // does not read
-	hang   bool          // dial takes for ever
-	slow   time.Duration // how long it waits before an Ack
-	cut    int           // closes each connection when it has got so many data on it; 0: never
+	refuse trace.Error   // code of its greeting, if not 0
+	dead   error         // error of dial, or nil
+	mute   bool          // it reads and counts, but does not reply
+	deaf   bool          // it does not read
+	hang   bool          // dial never returns
+	slow   time.Duration // wait before each Ack
+	cut    int           // number of data after which it closes a connection; 0 means never
 	check  func(batch []byte)
 
 	mu    sync.Mutex
-	got   map[string]int // data by kind and tag
+	got   map[string]int // number of data by kind and tag
 	sum   map[string]float64
 	total uint64
 	conns []net.Conn
@@ -57,7 +57,7 @@ func (a *agent) dial(ctx context.Context, network, addr string) (net.Conn, error
 	return client, nil
 }
 
-// stop ends all connections and waits for what serves them.
+// stop ends all connections and waits for their goroutines.
 func (a *agent) stop() {
 	a.set(func() {
 		for _, c := range a.conns {
@@ -83,7 +83,7 @@ func (a *agent) serve(conn net.Conn) {
 	if _, err := conn.Write(tracewire.Ack{Code: code}.Append(nil)); err != nil || code < 0 {
 		return
 	}
-	acks := make(chan tracewire.Ack, 1000) // a pipe has no buffer: write them while more is read
+	acks := make(chan tracewire.Ack, 1000) // a pipe has no buffer, so write Acks while reading
 	defer close(acks)
 	a.wg.Go(func() {
 		for ack := range acks {
@@ -137,7 +137,7 @@ func (a *agent) attempts() int {
 	return a.dials
 }
 
-// A batchReader shows what each read gets.
+// A batchReader records what each read returns.
 type batchReader struct {
 	a *agent
 	r io.Reader
@@ -151,7 +151,7 @@ func (r batchReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// newClient is a Client of the agent that logs nothing and is closed with the test.
+// newClient returns a Client of the agent, which logs nothing and is closed after the test.
 func newClient(t testing.TB, a *agent) *trace.Client {
 	c := &trace.Client{Config: trace.Config{DialContext: a.dial, Logger: slog.New(slog.DiscardHandler)}}
 	t.Cleanup(func() {
@@ -163,7 +163,7 @@ func newClient(t testing.TB, a *agent) *trace.Client {
 	return c
 }
 
-// checkStats compares what does not depend on time.
+// checkStats compares the counts that do not depend on time.
 func checkStats(t testing.TB, c *trace.Client, want trace.Stats) {
 	t.Helper()
 	got := c.Stats()
@@ -175,7 +175,7 @@ func checkStats(t testing.TB, c *trace.Client, want trace.Stats) {
 	}
 }
 
-// soon gives the sender time to act.
+// soon lets the sender run.
 func soon() {
 	time.Sleep(100 * time.Millisecond)
 	synctest.Wait()

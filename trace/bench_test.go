@@ -11,8 +11,8 @@ import (
 	"github.com/pcp-go/pcp/trace"
 )
 
-// BenchmarkPoint is the cost in the caller of a datum that is dropped. That of one
-// that is put into the queue is BenchmarkPut.
+// BenchmarkPoint measures the cost to the caller of a datum that is dropped. BenchmarkPut measures
+// that of a queued datum.
 func BenchmarkPoint(b *testing.B) {
 	c := trace.Client{Config: trace.Config{
 		Logger: slog.New(slog.DiscardHandler),
@@ -30,7 +30,7 @@ func BenchmarkPoint(b *testing.B) {
 	}
 }
 
-// BenchmarkSpan is the cost of a whole transaction in the caller, from several goroutines.
+// BenchmarkSpan measures the cost to the caller of a transaction, from several goroutines.
 func BenchmarkSpan(b *testing.B) {
 	c := newClient(b, &agent{})
 	b.ReportAllocs()
@@ -42,8 +42,8 @@ func BenchmarkSpan(b *testing.B) {
 	})
 }
 
-// BenchmarkDelivery compares how many points per second reach the C agent from a Client and from
-// pmtracepoint in its default, synchronous mode. Rounds of both alternate.
+// BenchmarkDelivery compares how many points per second the C agent receives from a Client and from
+// pmtracepoint in its default, synchronous mode, in alternating rounds.
 func BenchmarkDelivery(b *testing.B) {
 	a := startCAgent(b, "")
 	sync := cCaller(b, buildCalls(b), callLimit)(a.config.Port)

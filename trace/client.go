@@ -16,21 +16,21 @@ import (
 // put the datum into a queue of fixed size, without a lock or an allocation. If the queue is full,
 // the datum is dropped and counted.
 //
-// A goroutine sends the queue, many data with one write, and each write is acknowledged. It
-// connects when there is something to send, and again when a connection was lost. No datum is sent
+// A goroutine sends the queue, many data with one write, and the agent acknowledges each write. It
+// connects when there is something to send, and again after a connection is lost. No datum is sent
 // twice.
 //
 // The zero Client sends to the agent of this host. The fields may be changed until the first call
-// of a method. A Client must not be copied after that. It is safe for concurrent use.
+// of a method. After that a Client must not be copied. It is safe for concurrent use.
 type Client struct {
 	Config
 
 	// Queue is the number of data that may wait to be sent, rounded up to a power of two, at least
-	// 64. 0 means 4096. Each takes 144 bytes.
+	// 64. 0 means 4096. Each takes 144 bytes of memory.
 	Queue int
 
 	q       atomic.Pointer[queue] // nil until the first datum
-	unheard atomic.Uint64         // data accepted for NoAgent
+	unheard atomic.Uint64         // data accepted with NoAgent
 	invalid atomic.Uint64
 	badTag  atomic.Pointer[error] // the first invalid tag
 	acked   atomic.Uint64
@@ -40,47 +40,48 @@ type Client struct {
 
 	mu         sync.Mutex
 	closed     bool
-	cancel     context.CancelFunc // ends what the sender waits for
+	cancel     context.CancelFunc // ends the waits of the sender
 	closing    chan struct{}      // closed by Close
 	done       chan struct{}      // closed when the sender has ended
-	waiters    []*waiter          // calls of Flush
+	waiters    []*waiter          // one for each call of Flush
 	down       error              // why the agent cannot be reached; nil if it can, or before the first attempt
-	lostBy     error              // why data were lost, the last time
+	lostBy     error              // why data were last lost
 	nowWaiting atomic.Int32       // len(waiters), or more while one is added
 }
 
-// defaultQueue is how many data of a Client may wait to be sent.
+// defaultQueue is the default of Client.Queue.
 const defaultQueue = 4096
 
-// minQueue is the least Client.Queue; smaller values mean this.
+// minQueue is the least value of Client.Queue; smaller ones mean this.
 const minQueue = 64
 
-// Stats counts the data that were reported to a Client by their fate. Each is counted once:
+// Stats counts the data reported to a Client by outcome. Each datum is counted once:
 //
 //	reported = Accepted + Dropped + Invalid
 //	Accepted = Acknowledged + Lost + Unsent + Queued
 //
-// With NoAgent all data with a valid tag are counted as Accepted and then discarded: a test can
-// count what a program reports.
+// With NoAgent all data with a valid tag are counted as Accepted and then discarded, so that a test
+// can count what a program reports.
 type Stats struct {
-	Accepted uint64 // put into the queue, or taken for NoAgent
-	Dropped  uint64 // not put there, since it was full, or the Client closed
-	Invalid  uint64 // not put there, since the tag is no name of an instance, see Point
+	Accepted uint64 // put into the queue, or discarded with NoAgent
+	Dropped  uint64 // not put there, because the queue was full or the Client closed
+	Invalid  uint64 // not put there, because the tag is invalid; see Point
 
-	Acknowledged uint64 // the agent has them
-	Lost         uint64 // sent when the connection broke: the agent has them or not
+	Acknowledged uint64 // received by the agent
+	Lost         uint64 // sent, but the connection broke before the acknowledgement
 	Unsent       uint64 // still in the queue when Close gave up
 	Queued       uint64 // in the queue, or sent and not yet acknowledged
 
 	Connects uint64 // connections made
 }
 
-// Stats returns the counts so far. While data are reported and sent, they are not of one instant.
+// Stats returns the current counts. They are not consistent with each other while data are reported
+// and sent.
 func (c *Client) Stats() Stats {
 	s := Stats{Accepted: c.unheard.Load(), Invalid: c.invalid.Load(), Connects: c.dials.Load(),
 		Acknowledged: c.acked.Load(), Lost: c.lost.Load(), Unsent: c.unsent.Load()}
 	if q := c.q.Load(); q != nil {
-		s.Accepted, s.Dropped = q.accepted(), q.dropped.Load() // later than those that they include
+		s.Accepted, s.Dropped = q.accepted(), q.dropped.Load() // later than the counts in them
 		s.Queued = s.Accepted - s.Acknowledged - s.Lost - s.Unsent
 	}
 	return s
@@ -128,8 +129,7 @@ func (c *Client) refuse(tag string) {
 	c.invalid.Add(1)
 }
 
-// start makes the queue and starts the sender. It returns nil, and counts the datum, if nothing is
-// to be sent.
+// start makes the queue and starts the sender. With NoAgent it counts the datum and returns nil.
 func (c *Client) start() *queue {
 	if c.NoAgent {
 		c.unheard.Add(1)
@@ -141,7 +141,7 @@ func (c *Client) start() *queue {
 		return q
 	}
 	if c.closed {
-		q := newQueue(minQueue) // for its count of dropped data
+		q := newQueue(minQueue) // it only counts dropped data
 		q.close()
 		c.q.Store(q)
 		return q
@@ -158,8 +158,8 @@ func (c *Client) start() *queue {
 	return q
 }
 
-// Err returns why the agent cannot be reached. It returns nil if it can be reached or was not
-// tried yet.
+// Err returns why the agent cannot be reached. It returns nil if it can be reached, or before the
+// first attempt.
 func (c *Client) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -168,15 +168,15 @@ func (c *Client) Err() error {
 
 // A waiter is a call of Flush.
 type waiter struct {
-	until uint64     // the number of data that must be delivered or lost
-	lost  uint64     // Stats.Lost when it was made
-	done  chan error // has room
+	until uint64     // number of data that must be delivered or lost
+	lost  uint64     // Stats.Lost at the call
+	done  chan error // buffered
 }
 
-// Flush sends the data reported before, and waits until the agent has acknowledged them. It fails
-// if the agent cannot be reached: the data then stay in the queue, and between two attempts to
-// connect it fails at once. It also fails when data are lost meanwhile, when Close has given up,
-// and when ctx ends.
+// Flush sends the data reported so far, and waits until the agent has acknowledged them. If the
+// agent cannot be reached, Flush fails and the data stay in the queue; between two attempts to
+// connect it fails at once. It also fails when data are lost meanwhile, when Close gives up, and
+// when ctx ends.
 func (c *Client) Flush(ctx context.Context) error {
 	q := c.q.Load()
 	if q == nil {
@@ -196,11 +196,12 @@ func (c *Client) Flush(ctx context.Context) error {
 	}
 }
 
-// enlist adds a waiter, unless its data are settled already, or will not be soon: err says why.
+// enlist adds a waiter. It returns settled true if there is no need to wait: the data are settled,
+// or err says why they cannot be sent soon.
 func (c *Client) enlist(w *waiter) (settled bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.nowWaiting.Add(1) // first: if the sender settles data after the look at them, it sees this
+	c.nowWaiting.Add(1) // first, so that the sender sees it if it settles data later
 	switch {
 	case c.unsent.Load() > 0:
 		err = errClosed
@@ -230,8 +231,8 @@ func (c *Client) forget(w *waiter) {
 	}
 }
 
-// tellWaiters ends the calls of Flush whose data are settled, or, if the agent
-// cannot be reached, all of them.
+// tellWaiters ends the calls of Flush whose data are settled. If the agent cannot be reached, it
+// ends all of them.
 func (c *Client) tellWaiters(down error) {
 	if c.nowWaiting.Load() == 0 {
 		return
@@ -257,10 +258,10 @@ func (c *Client) tellWaiters(down error) {
 	c.waiters = rest
 }
 
-// Close sends the data that were reported before and releases all resources. It gives up when the
-// agent cannot be reached and when ctx ends. The error reports the data that this Client has not
-// sent, has lost, or has dropped since it was made. Data that are reported after the call of Close
-// are dropped. A later Close reports these too.
+// Close sends the data reported so far and releases all resources. It gives up when the agent
+// cannot be reached and when ctx ends. The error reports all data that this Client has not sent,
+// has lost or has dropped. Data reported after the call of Close are dropped, and a later Close
+// reports these too.
 func (c *Client) Close(ctx context.Context) error {
 	c.mu.Lock()
 	first := !c.closed
@@ -283,7 +284,7 @@ func (c *Client) Close(ctx context.Context) error {
 	return c.summary()
 }
 
-// summary is the error of Close.
+// summary returns the error of Close.
 func (c *Client) summary() error {
 	s := c.Stats()
 	c.mu.Lock()
@@ -304,7 +305,7 @@ func (c *Client) summary() error {
 	if s.Invalid > 0 {
 		what := "refused"
 		if s.Invalid > 1 {
-			what = "refused, the first of them" // the others may have other reasons
+			what = "refused, the first of them" // others may be invalid for other reasons
 		}
 		add(s.Invalid, what, *c.badTag.Load())
 	}

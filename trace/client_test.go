@@ -59,7 +59,7 @@ func TestClient(t *testing.T) {
 	})
 }
 
-// TestClientUnused starts nothing.
+// TestClientUnused: an unused Client starts nothing.
 func TestClientUnused(t *testing.T) {
 	var c trace.Client
 	if err := errors.Join(c.Flush(t.Context()), c.Err(), c.Close(t.Context())); err != nil {
@@ -102,8 +102,7 @@ func TestClientTags(t *testing.T) {
 	})
 }
 
-// TestClientTagFaults: what an agent would refuse as the name of an instance, the Client refuses
-// and says why.
+// TestClientTagFaults: the Client refuses tags that an agent would refuse, and says why.
 func TestClientTagFaults(t *testing.T) {
 	for tag, want := range map[string]string{
 		"":                "1 data refused: the tag is empty",
@@ -113,7 +112,7 @@ func TestClientTagFaults(t *testing.T) {
 		"caf\u00e9\u0085": "has a control character",
 		"pt ":             "",
 		"GET /caf\u00e9":  "",
-		"\xff\x85":        "", // no UTF-8
+		"\xff\x85":        "", // not UTF-8
 	} {
 		c := trace.Client{Config: trace.Config{NoAgent: true}}
 		c.Point(tag)
@@ -130,8 +129,8 @@ func TestClientTagFaults(t *testing.T) {
 	}
 }
 
-// TestClientBatches: each read returns whole PDUs of at most 1024 bytes together. Only the last
-// of them requests an Ack.
+// TestClientBatches: each read returns whole PDUs of at most 1024 bytes in total. Only the last
+// requests an Ack.
 func TestClientBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		batches := 0
@@ -165,7 +164,7 @@ func TestClientBatches(t *testing.T) {
 	})
 }
 
-// TestClientWaitsForMore: data of a slow application are collected for a moment.
+// TestClientWaitsForMore: data of a slow application are sent together after a delay.
 func TestClientWaitsForMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		batches := 0
@@ -236,7 +235,7 @@ func TestClientBacksOff(t *testing.T) {
 	})
 }
 
-// TestClientLeastBackOff: an absent agent costs little, even if Reconnect is zero.
+// TestClientLeastBackOff: retries are limited even if Reconnect is zero.
 func TestClientLeastBackOff(t *testing.T) {
 	a := &agent{dead: syscall.ECONNREFUSED}
 	c := newClient(t, a)
@@ -250,7 +249,7 @@ func TestClientLeastBackOff(t *testing.T) {
 	}
 }
 
-// TestClientReconnects: an agent that was restarted while nothing was sent costs no datum.
+// TestClientReconnects: no datum is lost if the agent restarts while nothing is sent.
 func TestClientReconnects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &agent{}
@@ -291,7 +290,7 @@ func TestClientCut(t *testing.T) {
 	})
 }
 
-// TestClientUselessAgent accepts connections and never serves: that is a failure to connect.
+// TestClientUselessAgent: an agent that closes each accepted connection counts as unreachable.
 func TestClientUselessAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &agent{cut: 1}
@@ -322,7 +321,7 @@ func TestClientRefused(t *testing.T) {
 	})
 }
 
-// TestClientStuckAgent does not answer: the sender gives up after RequestTimeout.
+// TestClientStuckAgent: the sender gives up after RequestTimeout if the agent does not reply.
 func TestClientStuckAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &agent{mute: true}
@@ -339,8 +338,8 @@ func TestClientStuckAgent(t *testing.T) {
 	})
 }
 
-// TestClientDeafAgent does not read: nothing of the batch is written, so it waits for the next
-// connection.
+// TestClientDeafAgent: if the agent does not read, nothing of the batch is written, so the batch
+// waits for the next connection.
 func TestClientDeafAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &agent{deaf: true}
@@ -354,7 +353,7 @@ func TestClientDeafAgent(t *testing.T) {
 	})
 }
 
-// TestClientCloseGivesUp when its context ends.
+// TestClientCloseGivesUp: Close gives up when its context ends.
 func TestClientCloseGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &agent{mute: true}
@@ -378,7 +377,7 @@ func TestClientCloseGivesUp(t *testing.T) {
 	})
 }
 
-// TestClientConcurrent has many goroutines report, flush and close: each datum is counted once.
+// TestClientConcurrent: each datum is counted once while many goroutines report, flush and close.
 func TestClientConcurrent(t *testing.T) {
 	a := &agent{}
 	c := newClient(t, a)
@@ -410,7 +409,7 @@ func TestClientConcurrent(t *testing.T) {
 	}
 }
 
-// TestClientAllocates: neither a datum that is queued, nor one that is dropped, costs memory.
+// TestClientAllocates: neither queued nor dropped data allocate memory.
 func TestClientAllocates(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
@@ -460,8 +459,8 @@ func TestContext(t *testing.T) {
 	})
 }
 
-// TestClientCloseDropsLater: data reported while Close waits for the agent are dropped, in any
-// amount.
+// TestClientCloseDropsLater: data reported while Close waits for the agent are dropped, however
+// many.
 func TestClientCloseDropsLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &agent{slow: time.Second}
@@ -479,7 +478,7 @@ func TestClientCloseDropsLater(t *testing.T) {
 	})
 }
 
-// TestClientFlushAfterClose: Flush reports the data that Close could not send.
+// TestClientFlushAfterClose: Flush reports data that Close could not send.
 func TestClientFlushAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClient(t, &agent{dead: syscall.ECONNREFUSED})
@@ -493,15 +492,14 @@ func TestClientFlushAfterClose(t *testing.T) {
 	})
 }
 
-// TestClientFlushRace flushes about when the agent answers: no Flush waits for an answer that has
-// come.
+// TestClientFlushRace: a Flush that starts when the Ack arrives does not wait for it.
 func TestClientFlushRace(t *testing.T) {
 	c := newClient(t, &agent{})
 	c.Queue = 64
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	for i := range 20_000 {
-		for range c.Queue / 2 { // half a turn is sent without delay
+		for range c.Queue / 2 { // half of the ring is sent without delay
 			c.Point("pt")
 		}
 		for until := time.Now().Add(time.Duration(i%100) * time.Microsecond / 2); time.Now().Before(until); {

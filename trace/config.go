@@ -15,28 +15,28 @@ import (
 	"github.com/pcp-go/pcp/internal/tracewire"
 )
 
-// A Config says which agent to send to and how. Its zero value is the agent of
-// this host with the time limits of the C library.
+// A Config describes an agent and how to send to it. Its zero value means the agent of this host,
+// with the time limits of the C library.
 type Config struct {
-	Host string // of the agent; empty: localhost
-	Port int    // of the agent; 0: 4323
+	Host string // of the agent; "" means localhost
+	Port int    // of the agent; 0 means 4323
 
-	ConnectTimeout time.Duration // how long to wait for a connection; 0: 3 s
-	RequestTimeout time.Duration // how long to wait for an Ack; 0: 10 s
+	ConnectTimeout time.Duration // limits the wait for a connection; 0 means 3 s
+	RequestTimeout time.Duration // limits the wait for an Ack; 0 means 10 s
 
-	// Reconnect is how long to wait before the next attempt to connect: after the
-	// first failure, the second, and so on. The last element serves for all further
-	// ones. Empty: 5, 10, 20, 40, 80 seconds. Less than a millisecond counts as one.
+	// Reconnect lists the waits before the next attempt to connect: after the first failure, the
+	// second, and so on. The last one serves for all further failures. Empty means 5, 10, 20, 40,
+	// 80 seconds. Less than a millisecond counts as one.
 	Reconnect []time.Duration
 
 	// NoAgent switches communication off: calls succeed and send nothing. A Client counts data as
 	// Stats.Accepted.
 	NoAgent bool
 
-	// DialContext makes the connection; nil: that of a net.Dialer.
+	// DialContext makes the connection; nil means that of a net.Dialer.
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
 
-	// Logger logs when the agent becomes unreachable and reachable again; nil: slog.Default().
+	// Logger logs when the agent becomes unreachable and reachable again; nil means slog.Default().
 	Logger *slog.Logger
 }
 
@@ -47,7 +47,7 @@ const (
 	defaultRequestTimeout = 10 * time.Second
 )
 
-// minBackOff keeps a Client from doing nothing else than to try.
+// minBackOff limits how often a Client tries to connect.
 const minBackOff = time.Millisecond
 
 var defaultReconnect = []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second}
@@ -130,7 +130,7 @@ func (c *Config) backOff(failures int) time.Duration {
 
 func (c *Config) logger() *slog.Logger { return cmp.Or(c.Logger, slog.Default()) }
 
-// dial connects, without waiting for the agent to say anything.
+// dial connects. It does not wait for a message of the agent.
 func (c *Config) dial(ctx context.Context) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.ConnectTimeout, defaultConnectTimeout))
 	defer cancel()
@@ -141,7 +141,7 @@ func (c *Config) dial(ctx context.Context) (net.Conn, error) {
 	return dial(ctx, "tcp", c.address())
 }
 
-// readAck reads an Ack. The error for a malformed PDU wraps ErrIPC.
+// readAck reads an Ack. The error of a malformed PDU wraps ErrIPC.
 func readAck(d *tracewire.Decoder) (tracewire.Ack, error) {
 	ack, err := d.Ack()
 	if errors.Is(err, tracewire.ErrMalformed) {
@@ -168,8 +168,8 @@ func (c *Config) greet(ctx context.Context, conn net.Conn, d *tracewire.Decoder)
 	return conn.SetReadDeadline(time.Time{})
 }
 
-// watch makes the end of ctx interrupt reads and writes whose deadline was set earlier. After
-// stop has returned it does not set a deadline.
+// watch interrupts reads and writes of conn when ctx ends. It sets no deadline after stop has
+// returned.
 func watch(ctx context.Context, conn net.Conn) (stop func()) {
 	ended := make(chan struct{})
 	cancel := context.AfterFunc(ctx, func() {

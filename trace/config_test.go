@@ -27,13 +27,13 @@ func TestFromEnv(t *testing.T) {
 		{env: "HOST=h PORT=x TIMEOUT=-1 REQTIMEOUT=NaN RECONNECT=5,,6", want: trace.Config{Host: "h"},
 			bad: []string{`PCP_TRACE_PORT="x", want a number`, `PCP_TRACE_TIMEOUT="-1", want seconds`,
 				`PCP_TRACE_REQTIMEOUT="NaN", want seconds`, `PCP_TRACE_RECONNECT="5,,6", want whole seconds`}},
-		{env: "TIMEOUT=9223372036.854775807", bad: []string{"TIMEOUT"}}, // a float of its size is 1 ns more than fits
+		{env: "TIMEOUT=9223372036.854775807", bad: []string{"TIMEOUT"}}, // the nearest float64 is 1 ns too large
 		{env: "PORT=65536 TIMEOUT=1e300 REQTIMEOUT= RECONNECT=0",
 			bad: []string{"PORT", "TIMEOUT", "REQTIMEOUT", "RECONNECT"}},
 	} {
 		t.Run(tt.env, func(t *testing.T) {
 			for _, name := range names {
-				t.Setenv("PCP_TRACE_"+name, "") // restores it
+				t.Setenv("PCP_TRACE_"+name, "") // restores it after the test
 				os.Unsetenv("PCP_TRACE_" + name)
 			}
 			for _, kv := range strings.Fields(tt.env) {

@@ -50,7 +50,7 @@
 //	$d/pmcd -f -l $d/pmcd.log -p 44399 -s $d/socket -i INADDR_LOOPBACK \
 //		-c $d/pmcd.conf -n $d/trace/root &
 //
-// Then run the application, and:
+// Then run the application and this command:
 //
 //	$d/pminfo -h localhost:44399 -f trace.point.count trace.transact
 //
@@ -69,8 +69,8 @@
 //	...
 //	n := c.Stats().Accepted
 //
-// So does the client of a context without one. The example Test of package pmdatrace has an agent
-// in the test and checks the exported values.
+// So does the client of FromContext for a context without a client. The example Test of package
+// pmdatrace runs an agent in the test and checks the exported values.
 //
 // # If data are missing
 //
@@ -78,8 +78,8 @@
 // listens on port 4323:
 //
 //   - Only one agent can use the port. A second one ends with "port for applications: ... address
-//     already in use" in its log, trace.log in the directory where it was started unless -l names
-//     another file.
+//     already in use" in its log. This is trace.log in the directory where it was started, or the
+//     file of -l.
 //   - If the agent has another port, with the option -I, set Port or PCP_TRACE_PORT.
 //
 // Data that Close reports as refused have an invalid tag: see Tags.
@@ -87,8 +87,8 @@
 // # Protocol
 //
 // Applications send one PDU for each datum over TCP. The agent acknowledges the connection, and
-// each datum that asks for it. A Client asks in the last datum of each batch, which confirms the
-// others too.
+// each datum that requests it. A Client requests it for the last datum of each batch, which
+// confirms the others too.
 //
 // # Names in the C library
 //

@@ -2,14 +2,13 @@ package trace
 
 import "github.com/pcp-go/pcp/pdu"
 
-// An Error is a status code of PCP's trace library, less than zero: the number
-// that pmtracepoint(3) and the other functions of libpcp_trace return, and that
-// an agent sends in an Ack. Codes above -12000 are negated errno values in Linux's
-// numbers, also on other systems.
+// An Error is a negative status code of PCP's trace library, as returned by pmtracepoint(3) and the
+// other functions of libpcp_trace and sent by an agent in an Ack. Codes above -12000 are negated
+// errno values, with Linux's numbers on all systems.
 //
-// errors.Is(err, trace.ErrPermission) holds wherever the code came from, and
-// errors.AsType[trace.Error](err) gives the number back. An errno unwraps to the
-// local syscall.Errno of the same meaning.
+// errors.Is(err, trace.ErrPermission) holds for codes of any origin, and
+// errors.AsType[trace.Error](err) returns the number. An errno unwraps to the local syscall.Errno
+// of the same meaning.
 type Error int32
 
 // The library's own codes, PMTRACE_ERR_* of <pcp/trace.h>.
@@ -41,7 +40,7 @@ var errorTexts = [...]string{
 	"Cannot connect to PMDA - connection limit reached",
 }
 
-// Error is the text that pmtraceerrstr(3) gives for the code.
+// Error returns the text of pmtraceerrstr(3) for the code.
 func (e Error) Error() string {
 	switch n := int(ErrTagName) - int(e); {
 	case e == 0:
@@ -56,9 +55,9 @@ func (e Error) Error() string {
 
 func (e Error) isErrno() bool { return e < 0 && e > ErrTagName }
 
-// Unwrap is the local system's errno of the same meaning if e is a negated
-// errno, so that errors.Is(err, syscall.ECONNREFUSED) holds. It is nil for the
-// library's own codes and for an errno that the local system lacks.
+// Unwrap returns the local syscall.Errno of the same meaning if e is a negated errno, so that
+// errors.Is(err, syscall.ECONNREFUSED) holds. It returns nil for the library's own codes and for an
+// errno that the local system lacks.
 func (e Error) Unwrap() error {
 	if !e.isErrno() {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"github.com/pcp-go/pcp/trace"
 )
 
-// exampleAgent is an agent in this process, which prints what it gets. Programs use that of the
-// host.
+// exampleAgent is an agent in this process that prints what it receives. Programs use the agent of
+// the host.
 func exampleAgent() trace.Config {
 	return trace.Config{DialContext: func(context.Context, string, string) (net.Conn, error) {
 		client, conn := net.Pipe()
@@ -41,9 +41,9 @@ func exampleAgent() trace.Config {
 func Example() {
 	config, err := trace.FromEnv() // PCP_TRACE_HOST, PCP_TRACE_PORT, ...
 	if err != nil {
-		log.Print(err) // what is malformed has its default
+		log.Print(err) // malformed variables mean their defaults
 	}
-	config.DialContext = exampleAgent().DialContext // for this example alone
+	config.DialContext = exampleAgent().DialContext // only for this example
 	c := &trace.Client{Config: config}
 
 	sp := c.Begin("checkout")
@@ -54,7 +54,7 @@ func Example() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if err := c.Close(ctx); err != nil {
-		log.Print(err) // so much was dropped or lost
+		log.Print(err) // data were dropped or lost
 	}
 	// Output:
 	// agent: point cart.empty
@@ -66,7 +66,7 @@ func ExampleFromContext() {
 	c := &trace.Client{Config: exampleAgent()}
 	ctx := trace.NewContext(context.Background(), c)
 
-	// Somewhere below, where only the context is known:
+	// Code that only has the context:
 	buy := func(ctx context.Context) {
 		sp := trace.FromContext(ctx).Begin("buy")
 		defer sp.End()
@@ -88,7 +88,7 @@ func ExampleSpan_Abort() {
 		sp := c.Begin("load")
 		defer sp.End()
 		if !ok {
-			sp.Abort() // it does not count, and End does nothing
+			sp.Abort() // the transaction is not reported, and End does nothing
 		}
 	}
 	load(false)
@@ -98,14 +98,14 @@ func ExampleSpan_Abort() {
 	// agent: transaction load
 }
 
-// A middleware makes each request a transaction of its route.
+// A middleware reports each request as a transaction of its route.
 func ExampleClient_http() {
 	c := &trace.Client{Config: exampleAgent()}
 	traced := func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			start := time.Now()
 			next.ServeHTTP(w, r)
-			if r.Pattern != "" { // set by the ServeMux; the path would make a tag of each URL
+			if r.Pattern != "" { // set by the ServeMux; the path would make a tag for each URL
 				c.Transaction(r.Pattern, time.Since(start))
 			}
 		})
@@ -123,7 +123,7 @@ func ExampleClient_http() {
 	// agent: transaction GET /item/{id}
 }
 
-// A countingHandler makes each record of a log a point of its level.
+// A countingHandler reports each log record as a point of its level.
 type countingHandler struct {
 	slog.Handler
 	c *trace.Client
@@ -144,7 +144,7 @@ func ExampleClient_slog() {
 	// agent: point log.ERROR
 }
 
-// The calls of a program for libpcp_trace, one by one.
+// A Session makes the calls of libpcp_trace.
 func ExampleSession() {
 	s := &trace.Session{Config: exampleAgent()}
 	defer s.Close()

@@ -45,7 +45,7 @@ func startCAgent(t testing.TB, args string) *cAgent {
 	if err := os.WriteFile(pmns, []byte(strings.ReplaceAll(src, "TRACE:", "10:")), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(tmp, 0o777); err != nil { // the agent becomes another user
+	if err := os.Chmod(tmp, 0o777); err != nil { // the agent runs as another user
 		t.Fatal(err)
 	}
 	line := fmt.Sprintf("trace 10 pipe binary %s -d 10 -l %s -I %d %s", program, filepath.Join(tmp, "log"), port, args)
@@ -60,7 +60,7 @@ func startCAgent(t testing.TB, args string) *cAgent {
 	return a
 }
 
-// values is what pminfo shows of metrics, those without values left out.
+// values returns the values that pminfo prints, for metrics with values.
 func (a *cAgent) values(t testing.TB, metrics ...string) string {
 	t.Helper()
 	out, stderr, status := pcptest.Run(t, nil, "", append([]string{"pminfo", "-h", a.Host(), "-f"}, metrics...)...)
@@ -72,7 +72,7 @@ func (a *cAgent) values(t testing.TB, metrics ...string) string {
 
 var instValue = regexp.MustCompile(`inst \[\d+ or "(.*)"\] value (\S+)`)
 
-// counts is a metric's values by instance.
+// counts returns a metric's values by instance.
 func (a *cAgent) counts(t testing.TB, metric string) map[string]float64 {
 	t.Helper()
 	m := map[string]float64{}
@@ -82,7 +82,7 @@ func (a *cAgent) counts(t testing.TB, metric string) map[string]float64 {
 	return m
 }
 
-// total is the sum of a metric's values.
+// total returns the sum of a metric's values.
 func (a *cAgent) total(t testing.TB, metric string) uint64 {
 	t.Helper()
 	var sum float64
@@ -110,7 +110,7 @@ func (a *cAgent) child(t testing.TB) int {
 	return 0
 }
 
-// counted are the metrics that do not depend on time.
+// counted lists the metrics that do not depend on time.
 var counted = []string{"trace.transact.count", "trace.point.count", "trace.observe.count", "trace.observe.value",
 	"trace.counter.count", "trace.counter.value", "trace.control.period"}
 
@@ -191,7 +191,7 @@ func asyncCaller(config trace.Config) (call func(string) error, end func() error
 	}, func() error { return c.Close(context.Background()) }
 }
 
-// TestRates: data of a Client show up in the agent's windows.
+// TestRates: data of a Client appear in the agent's intervals.
 func TestRates(t *testing.T) {
 	a := startCAgent(t, "-T 4 -N 4")
 	c := &trace.Client{Config: a.config}
@@ -215,8 +215,7 @@ func TestRates(t *testing.T) {
 	t.Errorf("no rate of 2 and no time of 0.25 s:\n%s", a.values(t, "trace.point", "trace.transact"))
 }
 
-// TestFraming: tags of all lengths in endless batches never hit the C agent's
-// weak point, a read that ends within the header of a PDU.
+// TestFraming: with tags of any length, no read of the C agent ends within the header of a PDU.
 func TestFraming(t *testing.T) {
 	a := startCAgent(t, "")
 	c := &trace.Client{Config: a.config, Queue: 1 << 15}
@@ -249,7 +248,7 @@ type load struct {
 	wg      sync.WaitGroup
 	calls   atomic.Uint64
 	over    atomic.Uint64 // calls that took more than a millisecond
-	idle    atomic.Uint64 // as often nothing was called, and that took more than a millisecond
+	idle    atomic.Uint64 // the same without a call, for comparison
 	longest atomic.Int64
 }
 
@@ -302,13 +301,13 @@ func (l *load) end(t *testing.T) {
 	}
 }
 
-// await waits until the client has settled all that it accepted.
+// await waits until the client has settled all accepted data.
 func (l *load) await() trace.Stats {
 	waitFor(func() bool { return l.c.Stats().Queued == 0 })
 	return l.c.Stats()
 }
 
-// waitFor waits until something is so, and reports whether it is so within callLimit.
+// waitFor waits until ok returns true, and reports whether it did within callLimit.
 func waitFor(ok func() bool) bool {
 	for start := time.Now(); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Since(start) > callLimit {
@@ -318,8 +317,8 @@ func waitFor(ok func() bool) bool {
 	return true
 }
 
-// TestAgentStopped: a stopped agent costs data when the queue is full, each
-// counted, and none that was accepted.
+// TestAgentStopped: while the agent is stopped, data are dropped and counted when the queue is
+// full. No accepted datum is lost.
 func TestAgentStopped(t *testing.T) {
 	a := startCAgent(t, "")
 	c := &trace.Client{Config: a.config}
@@ -341,8 +340,8 @@ func TestAgentStopped(t *testing.T) {
 	t.Logf("%+v", s)
 }
 
-// TestConnectionCut: all that the client calls acknowledged has arrived, and no
-// more than what it calls lost besides.
+// TestConnectionCut: the agent has all acknowledged data, and besides them no more than those that
+// count as lost.
 func TestConnectionCut(t *testing.T) {
 	a := startCAgent(t, "")
 	p := startProxy(t, fmt.Sprint("127.0.0.1:", a.config.Port))
@@ -363,7 +362,7 @@ func TestConnectionCut(t *testing.T) {
 	t.Logf("%+v, %d arrived", s, got)
 }
 
-// TestAgentRestarted: the agent is killed, and comes back.
+// TestAgentRestarted: the agent is killed and restarted.
 func TestAgentRestarted(t *testing.T) {
 	a := startCAgent(t, "")
 	c := &trace.Client{Config: a.config}
@@ -397,7 +396,7 @@ func signalProcess(t *testing.T, pid int, name string) {
 	}
 }
 
-// A proxy passes connections on, until they are cut.
+// A proxy forwards connections until it cuts them.
 type proxy struct {
 	port  int
 	mu    sync.Mutex

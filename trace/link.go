@@ -11,20 +11,19 @@ import (
 	"github.com/pcp-go/pcp/internal/tracewire"
 )
 
-// A link is a connection to an agent that has accepted it. A goroutine reads from
-// it, so that its end is seen when it comes.
+// A link is a connection that the agent has accepted. A goroutine reads from it to notice its end.
 type link struct {
 	conn   net.Conn
-	limit  int // of batches, in bytes
+	limit  int // of a batch, in bytes
 	acks   chan tracewire.Ack
 	done   chan struct{} // closed when the reader has ended
-	err    error         // why; set before done is closed
+	err    error         // why the reader ended; set before done is closed
 	stop   chan struct{} // closed by close
-	served bool          // an Ack came
+	served bool          // an Ack arrived
 	unhook func() bool
 }
 
-// connect connects to the agent and waits until it accepts. The connection ends with ctx.
+// connect connects to the agent and waits until it accepts. The end of ctx closes the connection.
 func (c *Client) connect(ctx context.Context) (*link, error) {
 	conn, err := c.dial(ctx)
 	if err != nil {
@@ -43,7 +42,7 @@ func (c *Client) connect(ctx context.Context) (*link, error) {
 	return l, nil
 }
 
-// batchLimit is how many bytes one segment of a connection holds.
+// batchLimit returns how many bytes fit into a TCP segment of a connection.
 func batchLimit(conn net.Conn) int {
 	n := maxSegment(conn)
 	if n < align(tracewire.DataLen(MaxTag)) {
@@ -83,8 +82,8 @@ func (l *link) broken() bool {
 	}
 }
 
-// exchange writes a batch and waits for its Ack. written is false if the agent
-// cannot have got anything of it.
+// exchange writes a batch and waits for its Ack. It returns written false if the agent has received
+// nothing of the batch.
 func (l *link) exchange(batch []byte, kind tracewire.Kind, timeout time.Duration) (written bool, err error) {
 	if err := l.conn.SetDeadline(time.Now().Add(timeout)); err != nil {
 		return false, err

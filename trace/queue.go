@@ -8,24 +8,22 @@ import (
 	"github.com/pcp-go/pcp/internal/tracewire"
 )
 
-// A queue is a ring of data that goroutines put in without a lock and that one
-// goroutine takes out. put never waits: not for another put either. Each slot
-// has a sequence number, which says whose turn it is: that of the put of
-// position n if it is n, that of the take if it is n+1.
+// A queue is a ring. Any goroutine may put data in without a lock, and one takes them out. put
+// never waits, not even for another put. The sequence number of a slot is n if the put of position
+// n may use it, and n+1 if the take may.
 type queue struct {
 	_       [64]byte
-	tail    atomic.Uint64 // next position to put; closedBit: no more puts
+	tail    atomic.Uint64 // next position to put, and closedBit
 	_       [56]byte
 	idle    atomic.Bool // the taker sleeps until wake
 	_       [60]byte
-	head    uint64        // next position to take; the taker's alone
-	dropped atomic.Uint64 // puts that found no room, or the queue closed
+	head    uint64        // next position to take; used by the taker only
+	dropped atomic.Uint64 // data without room, or after close
 	wake    chan struct{}
-	slots   []slot // a power of two
+	slots   []slot // the length is a power of two
 }
 
-// A slot holds the tag itself: the caller's string may be part of a large one,
-// which should not live on.
+// A slot holds a copy of the tag, because the caller's string may be part of a large one.
 type slot struct {
 	seq   atomic.Uint64
 	value float64
@@ -34,10 +32,10 @@ type slot struct {
 	tag   [MaxTag]byte
 }
 
-// closedBit is set in tail by close, so that tail moves no more.
+// closedBit marks tail as closed, so that it no longer changes.
 const closedBit = 1 << 63
 
-// newQueue returns a queue with room for n data or some more.
+// newQueue returns a queue with room for at least n data.
 func newQueue(n int) *queue {
 	q := &queue{wake: make(chan struct{}, 1), slots: make([]slot, 1<<bits.Len(uint(max(n, minQueue)-1)))}
 	for i := range q.slots {
@@ -46,7 +44,7 @@ func newQueue(n int) *queue {
 	return q
 }
 
-// put appends a datum whose tag is of 1 to MaxTag bytes, or counts it as dropped.
+// put appends a datum with a tag of 1 to MaxTag bytes, or counts it as dropped.
 func (q *queue) put(kind tracewire.Kind, value float64, tag string) {
 	mask := uint64(len(q.slots) - 1)
 	for {
@@ -64,10 +62,10 @@ func (q *queue) put(kind tracewire.Kind, value float64, tag string) {
 			copy(s.tag[:], tag)
 			s.seq.Store(pos + 1)
 			if q.idle.Load() && q.idle.CompareAndSwap(true, false) || pos&(mask>>1) == mask>>1 {
-				q.wakeUp() // at every half turn the taker should hurry
+				q.wakeUp() // also when half of the ring is filled
 			}
 			return
-		case turn > math.MaxInt64: // still the take of the turn before
+		case turn > math.MaxInt64: // the ring is full
 			q.dropped.Add(1)
 			return
 		}
@@ -75,7 +73,7 @@ func (q *queue) put(kind tracewire.Kind, value float64, tag string) {
 	q.dropped.Add(1)
 }
 
-// wakeUp ends the taker's wait, or the next one.
+// wakeUp ends the current or the next wait of the taker.
 func (q *queue) wakeUp() {
 	select {
 	case q.wake <- struct{}{}:
@@ -83,7 +81,7 @@ func (q *queue) wakeUp() {
 	}
 }
 
-// peek is the n-th slot to take, nil if it has not been put. The taker calls it.
+// peek returns the n-th slot to take, or nil if it is empty. Only the taker calls it.
 func (q *queue) peek(n uint64) *slot {
 	pos := q.head + n
 	if s := &q.slots[pos&uint64(len(q.slots)-1)]; s.seq.Load() == pos+1 {
@@ -92,7 +90,7 @@ func (q *queue) peek(n uint64) *slot {
 	return nil
 }
 
-// take gives the first n slots, which peek has returned, back for puts.
+// take frees the first n slots, which peek has returned.
 func (q *queue) take(n uint64) {
 	for range n {
 		q.slots[q.head&uint64(len(q.slots)-1)].seq.Store(q.head + uint64(len(q.slots)))
@@ -100,10 +98,10 @@ func (q *queue) take(n uint64) {
 	}
 }
 
-// accepted is the number of data that were put.
+// accepted returns the number of data that were put.
 func (q *queue) accepted() uint64 { return q.tail.Load() &^ closedBit }
 
-// close makes later puts count as dropped.
+// close makes later puts drop their data.
 func (q *queue) close() {
 	q.tail.Or(closedBit)
 	q.wakeUp()

@@ -9,8 +9,8 @@ import (
 	"github.com/pcp-go/pcp/internal/tracewire"
 )
 
-// TestQueue has goroutines put more than fits, while one takes: what each has
-// put comes out once and in its order, or was dropped.
+// TestQueue: many goroutines put more than fits while one takes. Each datum is taken once, in the
+// order of its goroutine, or dropped.
 func TestQueue(t *testing.T) {
 	const goroutines, each = 4, 50_000
 	q := newQueue(100)
@@ -52,7 +52,7 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// BenchmarkPut is the cost of a datum in the caller, plus that of taking it again.
+// BenchmarkPut measures the cost to the caller of a queued datum, including its removal.
 func BenchmarkPut(b *testing.B) {
 	c := &Client{}
 	q := newQueue(defaultQueue)

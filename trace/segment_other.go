@@ -4,5 +4,5 @@ package trace
 
 import "net"
 
-// maxSegment is how many bytes one TCP segment of a connection holds, 0 if that cannot be known.
+// maxSegment returns how many bytes a TCP segment of a connection holds, or 0 if that is unknown.
 func maxSegment(net.Conn) int { return 0 }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxSegment is how many bytes one TCP segment of a connection holds, 0 if that cannot be known.
+// maxSegment returns how many bytes a TCP segment of a connection holds, or 0 if that is unknown.
 func maxSegment(conn net.Conn) int {
 	tcp, ok := conn.(*net.TCPConn)
 	if !ok {

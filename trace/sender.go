@@ -13,33 +13,33 @@ import (
 	"github.com/pcp-go/pcp/internal/tracewire"
 )
 
-// A batch is written at once, and acknowledged before the next. C agents read up to 1024 bytes,
-// and close the connection if the bytes end within the header of a PDU. So PDUs are padded to a
-// multiple of pduAlign, and such a read never ends within a header. A batch fits into one TCP
+// A batch is written at once, and acknowledged before the next. C agents read up to 1024 bytes, and
+// close the connection if the bytes end within the header of a PDU. PDUs are therefore padded to a
+// multiple of pduAlign, so that such a read never ends within a header. A batch fits into one TCP
 // segment, which arrives as a whole.
 const (
 	pduAlign   = 16
-	maxBatch   = 16384 // if segments can be as large
-	smallBatch = 1024  // if it is not known how large they are
+	maxBatch   = 16384 // even for larger segments
+	smallBatch = 1024  // for segments of unknown size
 )
 
-// batchDelay is how long the sender waits for more data after the first one. It
-// bounds how often a put has to wake it.
+// batchDelay is how long the sender waits for more data after the first. It limits how often a put
+// has to wake the sender.
 const batchDelay = 10 * time.Millisecond
 
-// A sender is the goroutine of a Client that talks to the agent.
+// A sender is the goroutine of a Client that sends to the agent.
 type sender struct {
 	c       *Client
 	q       *queue
 	ctx     context.Context // ended by a Close that gives up
 	closing <-chan struct{}
 
-	link     *link // nil: not connected
+	link     *link // nil without a connection
 	failures int   // in a row
 	buf      []byte
 }
 
-// run ends after Close.
+// run sends until the Client is closed.
 func (s *sender) run() {
 	defer s.finish()
 	for s.await() {
@@ -52,8 +52,8 @@ func (s *sender) run() {
 	}
 }
 
-// await waits until there are data, and a little longer for more. It returns false when all data
-// are sent and the Client is closed.
+// await waits for data, and a little longer for more. It returns false when all data are sent and
+// the Client is closed.
 func (s *sender) await() bool {
 	for s.q.peek(0) == nil && !s.closed() {
 		s.q.idle.Store(true)
@@ -69,7 +69,7 @@ func (s *sender) await() bool {
 	return !s.closed() || s.q.head < s.q.accepted()
 }
 
-// delay waits for more data, unless a Flush waits for these.
+// delay waits for more data, unless a Flush is waiting.
 func (s *sender) delay() {
 	if s.c.nowWaiting.Load() > 0 {
 		return
@@ -92,15 +92,15 @@ func (s *sender) closed() bool {
 	}
 }
 
-// A batch is some data of the queue, encoded. The last PDU asks for an Ack.
+// A batch holds some encoded data of the queue. Its last PDU asks for an Ack.
 type batch struct {
 	bytes []byte
-	count uint64         // of PDUs
-	kind  tracewire.Kind // of the last one
-	more  bool           // there are data that did not fit
+	count uint64         // number of PDUs
+	kind  tracewire.Kind // kind of the last PDU
+	more  bool           // some data did not fit
 }
 
-// fill makes a batch of at most limit bytes. The data stay in the queue.
+// fill returns a batch of at most limit bytes. The data stay in the queue.
 func (s *sender) fill(limit int) batch {
 	b, from, last := batch{bytes: s.buf[:0]}, int32(os.Getpid()), 0
 	d := s.q.peek(0)
@@ -122,10 +122,10 @@ func (s *sender) fill(limit int) batch {
 
 var zeroes [pduAlign]byte
 
-// align rounds the length of a PDU up.
+// align rounds up the length of a PDU.
 func align(n int) int { return (n + pduAlign - 1) &^ (pduAlign - 1) }
 
-// connect connects unless there is a connection, and waits as long as it takes. It returns false if
+// connect connects if there is no connection, and retries as long as necessary. It returns false if
 // it fails after Close.
 func (s *sender) connect() bool {
 	for s.link == nil || s.link.broken() {
@@ -148,7 +148,7 @@ func (s *sender) connect() bool {
 	return true
 }
 
-// backOff waits before the next attempt to connect. It is false if Close has given up.
+// backOff waits before the next attempt to connect. It returns false if Close has given up.
 func (s *sender) backOff() bool {
 	if s.failures > 0 && !s.closed() {
 		t := time.NewTimer(s.c.backOff(s.failures))
@@ -176,8 +176,8 @@ func (s *sender) failed(err error) {
 	}
 }
 
-// send sends a batch and waits for the Ack. If the connection breaks, the batch
-// is lost, unless nothing of it was written. It reports whether there is more to send.
+// send sends a batch and waits for its Ack. If the connection breaks, the batch is lost unless
+// nothing of it was written. It reports whether there is more to send.
 func (s *sender) send() (more bool) {
 	b := s.fill(s.link.limit)
 	if b.count == 0 {
@@ -200,7 +200,7 @@ func (s *sender) send() (more bool) {
 	return b.more
 }
 
-// lost accounts for data that were sent when the connection broke.
+// lost counts data that were sent when the connection broke.
 func (s *sender) lost(count uint64, err error) {
 	var why error
 	switch {
@@ -231,9 +231,8 @@ func (s *sender) recovered() {
 	s.c.logger().Info("trace: connected to the agent again", slog.String("agent", s.c.address()))
 }
 
-// disconnect ends the connection, if there is one. One that never served counts
-// as a failed attempt, so that an agent that refuses every batch is not asked
-// all the time.
+// disconnect ends the connection, if there is one. A connection without an Ack counts as a failed
+// attempt, so that the back-off also applies to an agent that refuses every batch.
 func (s *sender) disconnect(err error) {
 	if s.link == nil {
 		return

@@ -17,54 +17,52 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A Session makes the calls of libpcp_trace: each sends its datum at once, waits
-// until the agent has acknowledged it, and returns what went wrong. A Client is
-// faster and never waits; a Session knows of each datum whether it arrived.
+// A Session makes the calls of libpcp_trace. Each call sends its datum at once, waits until the
+// agent has acknowledged it, and returns an error if it was lost, unless Compatible is set. A
+// Client is faster and never waits.
 //
-// Errors wrap an Error where the C library returns its code. A datum that was
-// lost is an error, unless Compatible is set.
+// Errors wrap an Error where the C library returns its code.
 //
-// The zero Session sends to the agent of this host. The fields may be changed
-// until the first call of a method. It is safe for concurrent use: calls follow
-// one another, so that each takes up to RequestTimeout for every one before it.
+// The zero Session sends to the agent of this host. The fields may be changed until the first call
+// of a method. A Session is safe for concurrent use. It makes one call at a time, so a call may
+// wait RequestTimeout for each call before it.
 type Session struct {
 	Config
 
-	// Compatible makes calls return what those of the C library return, even where that is less
-	// helpful. When the connection was lost, data are lost without an error. All calls except End
-	// connect whenever the Session is not connected, without regard to Reconnect. An asynchronous
-	// Session never connects again. An Ack that comes after its call has timed out is taken for
-	// the Ack to the next call.
+	// Compatible makes calls return what the C library returns, even where that is less helpful.
+	// Data of a lost connection are lost without an error. All calls except End connect whenever
+	// there is no connection, regardless of Reconnect. An asynchronous Session never reconnects. An
+	// Ack that arrives after its call has timed out counts for the next call.
 	Compatible bool
 
 	mu    sync.Mutex
 	state State
 	async bool
-	fixed bool // a connection was made, so that async does not change
+	fixed bool // a connection was made, so async can no longer change
 
-	conn     net.Conn // nil: not connected
+	conn     net.Conn // nil without a connection
 	acks     *tracewire.Decoder
-	owed     int // Acks that belong to calls that have timed out
+	owed     int // pending Acks of calls that have timed out
 	failures int // in a row
 	next     time.Time
 	last     error // the last failure
 	tried    bool
-	begun    bool // Begin has connected, or found a connection
-	sent     bool // Point, Observe or Counter has
+	begun    bool // Begin has had a connection
+	sent     bool // Point, Observe or Counter has had a connection
 
 	open map[string]*transaction
 	buf  []byte
 }
 
-// A transaction of Begin and End. It is never forgotten, as in the C library.
+// A transaction of Begin and End. As in the C library, it is never deleted.
 type transaction struct {
 	start   time.Time
 	ongoing bool
 }
 
-// Begin starts the transaction of a tag. It connects, if there is no connection,
-// so that End need not. It fails with ErrInProgress if there is one of that tag.
-// The counterpart of pmtracebegin(3).
+// Begin starts the transaction of a tag. It connects if necessary, so that End need not. It fails
+// with ErrInProgress if a transaction of that tag is in progress. The counterpart of
+// pmtracebegin(3).
 func (s *Session) Begin(ctx context.Context, tag string) error {
 	return s.call("begin", tag, func() error {
 		err := s.connect(ctx, &s.begun)
@@ -88,9 +86,9 @@ func (s *Session) Begin(ctx context.Context, tag string) error {
 	})
 }
 
-// End ends the transaction and sends how long it took. It fails with
-// ErrNoSuchTag if there never was one of that tag, and with ErrNoProgress if it has ended.
-// The counterpart of pmtraceend(3).
+// End ends the transaction and sends its duration. It fails with ErrNoSuchTag if Begin was never
+// called for the tag, and with ErrNoProgress if the transaction has ended. The counterpart of
+// pmtraceend(3).
 func (s *Session) End(ctx context.Context, tag string) error {
 	now := time.Now()
 	return s.call("end", tag, func() error {
@@ -115,8 +113,8 @@ func (s *Session) Abort(tag string) error {
 	})
 }
 
-// Point says that the point of the program that tag names was passed. The
-// counterpart of pmtracepoint(3).
+// Point reports that the program has passed the point that tag names. The counterpart of
+// pmtracepoint(3).
 func (s *Session) Point(ctx context.Context, tag string) error {
 	return s.call("point", tag, func() error { return s.send(ctx, tracewire.KindPoint, tag, -1, &s.sent) })
 }
@@ -132,7 +130,7 @@ func (s *Session) Counter(ctx context.Context, tag string, value float64) error 
 	return s.call("counter", tag, func() error { return s.send(ctx, tracewire.KindCounter, tag, value, &s.sent) })
 }
 
-// Close ends the connection. A later call makes another one.
+// Close ends the connection. A later call reconnects.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,7 +138,7 @@ func (s *Session) Close() error {
 	return nil
 }
 
-// call is what all calls have in common.
+// call does what all calls have in common.
 func (s *Session) call(name, tag string, f func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,8 +175,8 @@ func (s *Session) ongoing(tag string) (*transaction, error) {
 
 func (s *Session) silent() bool { return s.NoAgent || s.state&StateNoAgent != 0 }
 
-// connect connects unless there is a connection. first remembers whether the calls of a kind ever
-// had one; it is nil for End.
+// connect connects if there is no connection. first records whether calls of a kind have ever had
+// one; it is nil for End.
 func (s *Session) connect(ctx context.Context, first *bool) error {
 	if s.silent() {
 		s.note(StateNoAgent, "no communication")
@@ -301,15 +299,15 @@ func (s *Session) await(ctx context.Context, kind tracewire.Kind) error {
 	}
 }
 
-// broken ends the connection, the datum is lost.
+// broken ends the connection. The datum is lost.
 func (s *Session) broken(err error) error {
 	s.disconnect()
 	s.last = fmt.Errorf("connection lost: %w: %w", ErrIPC, err)
 	return s.last
 }
 
-// hide is nil for errors that the C library does not show: in a synchronous
-// session a lost connection looks like success.
+// hide returns nil for errors that the C library hides: in a synchronous session a lost connection
+// looks like success.
 func (s *Session) hide(err error) error {
 	if err == nil || !s.Compatible {
 		return err
@@ -327,7 +325,7 @@ func (s *Session) hide(err error) error {
 	return nil
 }
 
-// A codedError is an error with the code that the C library returns.
+// A codedError is an error with the code of the C library.
 type codedError struct {
 	code Error
 	err  error
@@ -336,7 +334,7 @@ type codedError struct {
 func (e *codedError) Error() string   { return e.err.Error() }
 func (e *codedError) Unwrap() []error { return []error{e.code, e.err} }
 
-// coded gives the error of an attempt to connect the code that the C library returns.
+// coded adds the code of the C library to an error of an attempt to connect.
 func (s *Session) coded(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return cmp.Or(ctx.Err(), err)

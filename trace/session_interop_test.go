@@ -21,8 +21,8 @@ import (
 	"github.com/pcp-go/pcp/trace"
 )
 
-// sessionScripts are calls, and lines with @ about what the agent does. Both
-// libraries have to answer the same. Reconnect is 1,2 seconds.
+// sessionScripts are calls, and lines with @ that control the agent. Both libraries must return the
+// same. Reconnect is 1,2 seconds.
 var sessionScripts = []struct{ name, script string }{
 	{"transactions", `@listen
 begin a; begin a; end a; end a; begin a; abort a; abort a; end a; end b; abort b; begin -; end -; begin b; end b`},
@@ -129,7 +129,7 @@ func TestSessionLikeC(t *testing.T) {
 	}
 }
 
-// runScript returns the script's lines with what each returned.
+// runScript returns the lines of a script with the result of each.
 func runScript(t *testing.T, script string, start func(port int) func(line string) string) []string {
 	a := &tcpAgent{t: t, port: pcptest.FreePort(t)}
 	defer a.stop()
@@ -151,7 +151,7 @@ func runScript(t *testing.T, script string, start func(port int) func(line strin
 	return out
 }
 
-// cCaller runs the C program.
+// cCaller returns a function that runs the C program.
 func cCaller(t testing.TB, program string, timeout time.Duration) func(port int) func(string) string {
 	return func(port int) func(string) string {
 		cmd := exec.Command(program)
@@ -178,7 +178,7 @@ func cCaller(t testing.TB, program string, timeout time.Duration) func(port int)
 	}
 }
 
-// goCaller uses a Session.
+// goCaller returns a function that uses a Session.
 func goCaller(timeout time.Duration) func(port int) func(string) string {
 	return func(port int) func(string) string {
 		s := &trace.Session{Compatible: true, Config: trace.Config{Host: "127.0.0.1", Port: port,
@@ -224,7 +224,7 @@ func sessionCall(s *trace.Session, line string) (result int, err error) {
 	return 0, err
 }
 
-// A tcpAgent does what a script says.
+// A tcpAgent follows the script.
 type tcpAgent struct {
 	t    *testing.T
 	port int
@@ -270,7 +270,7 @@ func (a *tcpAgent) do(line string) string {
 	return ""
 }
 
-// listen tries again: a process that is about to be started may still have the last listener.
+// listen retries, because a process that is about to start may still hold the last listener.
 func (a *tcpAgent) listen() {
 	for start := time.Now(); ; time.Sleep(time.Millisecond) {
 		ln, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", a.port))
@@ -299,7 +299,7 @@ func (a *tcpAgent) stop() {
 
 func (a *tcpAgent) closeAll() {
 	for _, c := range a.conns {
-		c.(*net.TCPConn).SetLinger(0) // as the C agent
+		c.(*net.TCPConn).SetLinger(0) // like the C agent
 		c.Close()
 	}
 	a.conns = nil

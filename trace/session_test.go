@@ -59,7 +59,7 @@ func TestSession(t *testing.T) {
 	})
 }
 
-// TestSessionTells of every datum that is lost.
+// TestSessionTells: a Session returns an error for each lost datum.
 func TestSessionTells(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &agent{}
@@ -85,12 +85,12 @@ func TestSessionTells(t *testing.T) {
 	})
 }
 
-// TestSessionLateAck: a late Ack is not taken for the Ack to a later call.
+// TestSessionLateAck: a late Ack does not count for a later call.
 func TestSessionLateAck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &agent{slow: 15 * time.Second}
 		s, ctx := newSession(t, a), t.Context()
-		err := s.Point(ctx, "a") // its Ack comes after 15 s
+		err := s.Point(ctx, "a") // its Ack arrives after 15 s
 		a.set(func() { a.slow = 0 })
 		wantErrors(t, []error{err, s.Observe(ctx, "a", 1)}, trace.ErrTimeout, nil)
 		if a.received() != 2 || a.attempts() != 1 {
@@ -119,7 +119,7 @@ func TestSessionContext(t *testing.T) {
 	})
 }
 
-// A lateConn is a connection that takes a second to set a deadline in the past.
+// A lateConn takes a second to set a deadline in the past.
 type lateConn struct{ net.Conn }
 
 func (c lateConn) SetDeadline(t time.Time) error {
@@ -129,7 +129,7 @@ func (c lateConn) SetDeadline(t time.Time) error {
 	return c.Conn.SetDeadline(t)
 }
 
-// TestSessionContextLate: a context that ends while the Ack comes does not end a later call.
+// TestSessionContextLate: a context that ends while the Ack arrives does not end a later call.
 func TestSessionContextLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &agent{slow: 500 * time.Millisecond}
@@ -146,7 +146,7 @@ func TestSessionContextLate(t *testing.T) {
 	})
 }
 
-// TestSessionContextGreeting: a context that has ended when the connection is there ends the wait
+// TestSessionContextGreeting: a context that has ended when the connection is made ends the wait
 // for the agent.
 func TestSessionContextGreeting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestSessionContextGreeting(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		s.DialContext = func(context.Context, string, string) (net.Conn, error) {
 			cancel()
-			client, server := net.Pipe() // says nothing
+			client, server := net.Pipe() // the server sends nothing
 			t.Cleanup(func() { server.Close() })
 			return yieldConn{client}, nil
 		}
@@ -166,7 +166,7 @@ func TestSessionContextGreeting(t *testing.T) {
 	})
 }
 
-// A yieldConn lets others run before it sets a deadline for reads.
+// A yieldConn lets other goroutines run before it sets a read deadline.
 type yieldConn struct{ net.Conn }
 
 func (c yieldConn) SetReadDeadline(t time.Time) error {
@@ -174,7 +174,8 @@ func (c yieldConn) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-// TestSessionBackOffEnds with a connection: its loss does not keep End from another attempt.
+// TestSessionBackOffEnds: the back-off ends with a connection. If that is lost, End tries to
+// connect again.
 func TestSessionBackOffEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &agent{}

@@ -11,19 +11,19 @@ import (
 //	sp := client.Begin("checkout")
 //	defer sp.End()
 //
-// The zero Span has ended. One goroutine at a time may use a Span. A copy ends separately.
+// The zero Span has ended. A Span must be used by one goroutine at a time. A copy ends separately.
 type Span struct {
 	c     *Client
 	tag   string
 	start time.Time
 }
 
-// Begin starts a transaction. Transactions of one tag may overlap. It is the counterpart of
+// Begin starts a transaction. Transactions with the same tag may overlap. The counterpart of
 // pmtracebegin(3).
 func (c *Client) Begin(tag string) Span { return Span{c: c, tag: tag, start: time.Now()} }
 
-// End ends the transaction and reports how long it took. It does nothing if the
-// Span has ended. The counterpart of pmtraceend(3).
+// End ends the transaction and reports its duration. It does nothing if the Span has ended. The
+// counterpart of pmtraceend(3).
 func (s *Span) End() {
 	if c := s.c; c != nil {
 		s.c = nil
@@ -31,8 +31,8 @@ func (s *Span) End() {
 	}
 }
 
-// Abort ends the transaction and reports nothing, now and in a later End. The
-// counterpart of pmtraceabort(3).
+// Abort ends the transaction without a report. A later End does nothing. The counterpart of
+// pmtraceabort(3).
 func (s *Span) Abort() { s.c = nil }
 
 type clientKey struct{}
@@ -45,8 +45,8 @@ func NewContext(ctx context.Context, c *Client) context.Context {
 // discard is the Client of contexts without one.
 var discard = &Client{Config: Config{NoAgent: true}}
 
-// FromContext returns the Client of the nearest NewContext, or one that sends nothing if there is
-// none or it is nil.
+// FromContext returns the Client of ctx. Without one, or if it is nil, it returns a Client that
+// sends nothing.
 func FromContext(ctx context.Context) *Client {
 	if c, ok := ctx.Value(clientKey{}).(*Client); ok && c != nil {
 		return c

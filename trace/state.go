@@ -9,21 +9,20 @@ import (
 // State is the set of flags of pmtracestate(3). Zero means synchronous and silent.
 type State int
 
-// The flags, PMTRACE_STATE_* of <pcp/trace.h>. The first four make a Session log
-// what it does, by its Logger.
+// The flags, PMTRACE_STATE_* of <pcp/trace.h>. The first four make a Session log what it does to
+// its Logger.
 const (
 	StateAPI     State = 1  // calls
 	StateComms   State = 2  // connections
 	StatePDU     State = 4  // PDUs sent and received
 	StatePDUBuf  State = 8  // their bytes
-	StateNoAgent State = 16 // no communication at all: calls succeed and do nothing
+	StateNoAgent State = 16 // no communication; calls succeed and do nothing
 	StateAsync   State = 32 // do not wait for Acks
 )
 
-// SetState replaces the flags and returns the earlier ones. StateAsync has to be
-// set before the first connection: later SetState fails with EINVAL and changes
-// nothing. Once a Session is asynchronous, it remains so. The counterpart of
-// pmtracestate(3).
+// SetState replaces the flags and returns the former ones. StateAsync must be set before the first
+// connection; after it, SetState fails with EINVAL and changes nothing. An asynchronous Session
+// stays asynchronous. The counterpart of pmtracestate(3).
 func (s *Session) SetState(flags State) (State, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,7 +37,7 @@ func (s *Session) SetState(flags State) (State, error) {
 	return old, nil
 }
 
-// note logs a message if the flag requests it.
+// note logs a message if the flag is set.
 func (s *Session) note(flag State, msg string, attrs ...any) {
 	if s.state&flag != 0 {
 		s.logger().Info("trace: "+msg, attrs...)
@@ -53,7 +52,7 @@ func (s *Session) notePDU(msg string, code int32, b []byte) {
 	}
 }
 
-// connectionErrnos are the errors that mean that a connection was lost or cannot be made.
+// connectionErrnos are the errors of a connection that was lost or cannot be made.
 var connectionErrnos = []error{
 	syscall.ECONNRESET, syscall.EPIPE, syscall.ETIMEDOUT, syscall.ENETDOWN, syscall.ENETUNREACH,
 	syscall.EHOSTDOWN, syscall.EHOSTUNREACH, syscall.ECONNREFUSED,

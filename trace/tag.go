@@ -6,11 +6,11 @@ import (
 	"unicode"
 )
 
-// MaxTag is the longest tag that every agent accepts, in bytes. C agents on processors whose char
-// is signed, such as amd64, close the connection when they receive a longer one.
+// MaxTag is the length of the longest tag that every agent accepts, in bytes. C agents on
+// processors with signed chars, such as amd64, close the connection when they receive a longer one.
 const MaxTag = 124
 
-// validTag reports whether a tag can be sent to every agent, and be the name of an instance there.
+// validTag reports whether every agent accepts a tag as the name of an instance.
 func validTag(tag string) bool {
 	if tag == "" || len(tag) > MaxTag || tag[0] == ' ' {
 		return false
@@ -23,7 +23,7 @@ func validTag(tag string) bool {
 	return true
 }
 
-// A tagError describes an invalid tag in more detail than the C library's code.
+// A tagError describes an invalid tag in more detail than the C library's code does.
 type tagError struct {
 	text string
 	code Error
@@ -32,7 +32,7 @@ type tagError struct {
 func (e *tagError) Error() string { return e.text }
 func (e *tagError) Unwrap() error { return e.code }
 
-// tagFault returns the flaw of an invalid tag.
+// tagFault returns what is wrong with an invalid tag.
 func tagFault(tag string) error {
 	switch {
 	case tag == "":
