@@ -18,7 +18,7 @@ import (
 	"github.com/pcp-go/pcp/internal/loglimit"
 )
 
-// access says which clients may push; see ReceiverOptions.
+// access holds the clients that may push; see ReceiverOptions.
 type access struct {
 	networks []netip.Prefix
 	users    []User
@@ -26,20 +26,16 @@ type access struct {
 
 // A User is a login with a password or a token.
 type User struct {
-	// Name and Password are those of HTTP basic authentication. Without a Name, Password is a token
-	// for "Authorization: Bearer".
+	// Name and Password are those of HTTP basic authentication. Without a Name, Password is the
+	// token of "Authorization: Bearer".
 	Name, Password string
-	// Hosts are patterns of path.Match, in lower case, for the host names in archive labels. The
-	// user may push archives of matching hosts. An empty list matches all hosts.
+	// Hosts are lower-case patterns of path.Match for the host names in archive labels. The user
+	// may push archives of matching hosts. An empty list matches all hosts.
 	Hosts []string
 }
 
-// ParseUsers reads users, one per line: a name, a password, and patterns of hosts unless all are
-// allowed. The name "-" stands for an empty Name. Empty lines and those that begin with # are
-// ignored.
-//
-//	web    s3cret   web*.example.com
-//	-      8sd7fg…  db1
+// ParseUsers reads users, one per line: a name, a password, and optional patterns of hosts. The
+// name "-" stands for an empty Name. Empty lines and lines that begin with # are ignored.
 func ParseUsers(r io.Reader) ([]User, error) {
 	var users []User
 	s := bufio.NewScanner(r)
@@ -71,7 +67,7 @@ type client struct {
 	hosts []string
 }
 
-// Errors of clients that may not push. Their reasons are for the sender and for the log.
+// Errors of clients that may not push. The sender and the log receive the reason.
 var (
 	errOrigin     = denied("web pages may not push")
 	errLogin      = denied("the Authorization header has neither a name with a password nor a token")
@@ -79,12 +75,12 @@ var (
 	errAddress    = denied("the client's address may not push without a login, as with pmlogger --login=FILE")
 )
 
-// denied is the error of a client that may not push, and why.
+// denied returns the error of a client that may not push.
 func denied(format string, args ...any) error {
 	return &failure{http.StatusForbidden, "no permission: " + fmt.Sprintf(format, args...)}
 }
 
-// errFailedLogins is the error of a client whose logins have failed too often.
+// errFailedLogins is the error of a client with too many failed logins.
 var errFailedLogins = &failure{http.StatusTooManyRequests, "too many failed logins of this user: wait a minute"}
 
 // client identifies the client of a request. All requests for an archive must have the same client.
@@ -105,9 +101,9 @@ func (r *Receiver) client(hr *http.Request) (client, error) {
 	return c, err
 }
 
-// client is Receiver.client without a limit of failed logins.
+// client is like Receiver.client, but does not limit failed logins.
 func (a *access) client(r *http.Request) (client, error) {
-	if r.Header.Get("Origin") != "" { // a page of some web site, in the browser of one who may push
+	if r.Header.Get("Origin") != "" { // a web page, in the browser of a permitted client
 		return client{}, errOrigin
 	}
 	if header := r.Header.Get("Authorization"); header != "" {
@@ -169,7 +165,8 @@ func cutBearer(header string) (token string, ok bool) {
 	return header[len(scheme):], true
 }
 
-// user returns the user with a name and a password, or nil. The time that it takes reveals neither.
+// user returns the user with a name and a password, or nil. It takes the same time for any name and
+// password.
 func (a *access) user(name, password string) (found *User) {
 	n, p := sha256.Sum256([]byte(name)), sha256.Sum256([]byte(password))
 	for i := range a.users {
@@ -182,7 +179,7 @@ func (a *access) user(name, password string) (found *User) {
 	return found
 }
 
-// id is a user's name, or a text that stands for a token.
+// id returns the user's name, or a text that identifies the token.
 func (u *User) id() string {
 	if u.Name != "" {
 		return u.Name

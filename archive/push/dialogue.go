@@ -14,17 +14,17 @@ import (
 	"github.com/pcp-go/pcp/archive"
 )
 
-// A replyError is a reply other than the expected success.
+// A replyError describes a reply other than the expected success.
 type replyError struct {
 	status int
 	what   string
-	after  time.Duration // when the receiver wants to be asked again
+	after  time.Duration // when to retry, as the receiver requests
 }
 
 func (e *replyError) Error() string { return e.what }
 
-// final reports whether it is not worth asking again, because the receiver has understood the
-// request and refuses it.
+// final reports whether a retry is useless, because the receiver has understood and refused the
+// request.
 func (e *replyError) final() bool {
 	switch e.status {
 	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed,
@@ -34,10 +34,10 @@ func (e *replyError) final() bool {
 	return false
 }
 
-// errMetadata says that another archive cannot begin, because its metadata is no longer kept.
+// errMetadata says that no further archive can begin, because its metadata is no longer kept.
 var errMetadata = &replyError{status: http.StatusRequestEntityTooLarge, what: fmt.Sprintf("the receiver has lost an archive with more than %d bytes of metadata", maxKeptMeta)}
 
-// ping asks whether the receiver is one.
+// ping checks that the URL is that of a receiver.
 func (s *Sender) ping(ctx context.Context) error {
 	body, _, err := s.request(ctx, http.MethodGet, "/logger/ping", nil)
 	if err == nil && !bytes.HasPrefix(body, []byte(`{"success":true}`)) {
@@ -46,7 +46,7 @@ func (s *Sender) ping(ctx context.Context) error {
 	return err
 }
 
-// begin begins an archive.
+// begin begins an archive at the receiver.
 func (s *Sender) begin(ctx context.Context) (wait time.Duration, err error) {
 	s.mu.Lock()
 	if s.begun && !s.queue.again() {
@@ -111,7 +111,7 @@ func (s *Sender) round(ctx context.Context) (wait time.Duration, err error) {
 	}
 }
 
-// after returns how long the receiver asks the sender to wait.
+// after returns the wait that the receiver requests.
 func after(err error) time.Duration {
 	if e, ok := errors.AsType[*replyError](err); ok {
 		return e.after
@@ -119,10 +119,10 @@ func after(err error) time.Duration {
 	return 0
 }
 
-// errOtherEnd says that the receiver has other records.
+// errOtherEnd says that the receiver's file ends elsewhere than expected.
 var errOtherEnd = errors.New("the receiver's file ends elsewhere")
 
-// limit is how many bytes of records a request may have; 0 means one record.
+// limit returns how many bytes of records a request may have; 0 means one record.
 func (s *Sender) limit() int {
 	if s.offsets {
 		return s.batch
@@ -130,9 +130,9 @@ func (s *Sender) limit() int {
 	return 0
 }
 
-// deliver sends the part of a piece that the receiver has not got. After a long request that
-// failed, it first asks where the receiver's file ends, and sends fewer records in each request, so
-// that a slow network makes progress with each of them.
+// deliver sends the part of a piece that the receiver lacks. After a long request has failed, it
+// first asks where the receiver's file ends. It then sends fewer records in each request, so that
+// each makes progress in a slow network.
 func (s *Sender) deliver(ctx context.Context, p piece) error {
 	if s.unsure && s.offsets {
 		header, err := s.post(ctx, piece{volume: p.volume, offset: p.offset})
@@ -158,10 +158,10 @@ func (s *Sender) deliver(ctx context.Context, p piece) error {
 		s.batch = min(2*s.batch, s.most)
 		return nil
 	}
-	s.unsure = whole > minBatch // a short request is sent again rather than asked about
+	s.unsure = whole > minBatch // a short request is just sent again
 	s.batch = max(min(s.batch, whole)/2, minBatch)
 	if e, ok := errors.AsType[*replyError](err); ok && e.status == http.StatusRequestEntityTooLarge && whole > minBatch && s.offsets {
-		e.status = 0 // which is not final: there will be less in the next requests
+		e.status = 0 // not final: the next requests are shorter
 		s.most = s.batch
 	}
 	return err
@@ -176,7 +176,7 @@ func (s *Sender) send(ctx context.Context, p piece) error {
 	return err
 }
 
-// post makes the request for a piece.
+// post sends the request for a piece.
 func (s *Sender) post(ctx context.Context, p piece) (http.Header, error) {
 	var path string
 	switch p.volume {
@@ -194,7 +194,7 @@ func (s *Sender) post(ctx context.Context, p piece) (http.Header, error) {
 	return header, err
 }
 
-// request sends a request and returns the body of the reply, if it is one of success.
+// request sends a request and returns the header and body of a successful reply.
 func (s *Sender) request(ctx context.Context, method, path string, body []byte) ([]byte, http.Header, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

@@ -19,8 +19,8 @@
 //
 // # Keep the archives of many computers on one
 //
-// The gateway examples/pmproxy receives archives if it has --push, and examples/pmlogger sends them
-// if its archive is a URL:
+// The gateway examples/pmproxy receives archives with the option --push, and examples/pmlogger
+// sends them if its archive is a URL:
 //
 //	go run ./examples/pmproxy --push=/tmp/received &
 //	echo 'log mandatory on 1 sec kernel.all.load' >config

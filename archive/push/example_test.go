@@ -15,7 +15,7 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// A logger sends its archive to a receiver, which keeps the archives of each host in a directory.
+// A logger sends its archive to a receiver, which keeps the archives of all hosts.
 func Example() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "received")
@@ -27,7 +27,7 @@ func Example() {
 	// the computer that keeps archives
 	rc, err := push.ReceiverOptions{
 		Dir: dir,
-		Log: slog.New(slog.DiscardHandler), // most receivers log archives that begin and end
+		Log: slog.New(slog.DiscardHandler), // by default it logs the begin and end of archives
 	}.Open()
 	if err != nil {
 		log.Fatal(err)

@@ -4,7 +4,7 @@ import "time"
 
 const SettleTime = settleTime
 
-// The limits that only tests change.
+// Limits that only tests change.
 
 func (l Limits) WithStored(perClient int) Limits {
 	l.maxStoredPerClient = perClient

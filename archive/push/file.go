@@ -9,18 +9,18 @@ import (
 	"os"
 )
 
-// A file is one of an archive that is being received. In it are whole records.
+// A file is a file of an incoming archive. It contains only whole records.
 type file struct {
 	a      *incoming
 	name   string
 	f      *os.File
 	frames framing
 	size   int64
-	held   []byte // the start of a record
-	dirty  bool   // the system has something to write
+	held   []byte // the start of an incomplete record
+	dirty  bool   // written since the last sync
 }
 
-// createFile makes a file with a label. The error is fs.ErrExist if there is one.
+// createFile creates a file with a label. The error is fs.ErrExist if the file exists.
 func (a *incoming) createFile(volume int) (*file, error) {
 	f := &file{a: a, name: a.fileName(volume), frames: newFraming(a.version, volume)}
 	n := int64(len(a.Label))
@@ -42,7 +42,7 @@ func (a *incoming) createFile(volume int) (*file, error) {
 	return f, nil
 }
 
-// openFile opens a file of an earlier Receiver and cuts it after its last whole record.
+// openFile opens a file of an earlier Receiver and truncates it after its last whole record.
 func (a *incoming) openFile(volume int) (*file, error) {
 	f := &file{a: a, name: a.fileName(volume), frames: newFraming(a.version, volume), dirty: true}
 	before, err := a.r.root.Lstat(f.name)
@@ -69,7 +69,7 @@ func (a *incoming) openFile(volume int) (*file, error) {
 	return f, nil
 }
 
-// recover finds the end of the last whole record, and cuts the file there.
+// recover finds the end of the last whole record, and truncates the file there.
 func (f *file) recover(label []byte, size int64) error {
 	if size < int64(len(label)) {
 		f.size = int64(len(label))
@@ -98,7 +98,7 @@ func (f *file) recover(label []byte, size int64) error {
 			if checkTail(tail, n) != nil {
 				break
 			}
-			_, _ = r.Discard(4) // what Peek has seen is there
+			_, _ = r.Discard(4) // Peek has read them
 		} else if _, err := r.Discard(n); err != nil {
 			return err
 		}
@@ -107,15 +107,16 @@ func (f *file) recover(label []byte, size int64) error {
 	return f.f.Truncate(f.size)
 }
 
-// end is where the next byte belongs.
+// end returns the offset of the next byte.
 func (f *file) end() int64 { return f.size + int64(len(f.held)) }
 
-// receive takes over a body that begins at an offset of the file, or at its end if that is below 0.
+// receive reads a body that begins at an offset of the file. A negative offset means the end of the
+// file.
 func (f *file) receive(body io.Reader, offset int64) error {
 	if offset > f.end() {
 		return &failure{http.StatusConflict, fmt.Sprintf("%s ends at %d, not at %d", f.name, f.end(), offset)}
 	}
-	known := int64(0) // bytes that are there
+	known := int64(0) // bytes that the file has already
 	if offset >= 0 {
 		known = f.end() - offset
 	}
@@ -136,7 +137,7 @@ func (f *file) receive(body io.Reader, offset int64) error {
 	}
 }
 
-// add writes whole records to the file and holds the rest.
+// add writes whole records to the file and keeps the rest in memory.
 func (f *file) add(b []byte) error {
 	for len(b) > 0 && len(f.held) > 0 {
 		n, err := f.frames.next(f.held)
@@ -173,7 +174,7 @@ func (f *file) add(b []byte) error {
 	return f.hold(b[end:])
 }
 
-// hold keeps a part of a record.
+// hold keeps a part of a record in memory.
 func (f *file) hold(b []byte) error {
 	n := int64(len(b))
 	if n == 0 {
@@ -186,7 +187,7 @@ func (f *file) hold(b []byte) error {
 	return nil
 }
 
-// drop discards the bytes that are held.
+// drop discards an incomplete record.
 func (f *file) drop() {
 	if f == nil || len(f.held) == 0 {
 		return
@@ -198,7 +199,7 @@ func (f *file) drop() {
 	}
 }
 
-// write writes whole records, all or none.
+// write writes either all of the whole records in b or none.
 func (f *file) write(b []byte, records int) error {
 	if len(b) == 0 {
 		return nil

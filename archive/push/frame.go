@@ -6,16 +6,16 @@ import (
 	"github.com/pcp-go/pcp/archive"
 )
 
-// Lengths of the entries of an index.
+// Lengths of index entries.
 const (
 	entryLenV2 = 20
 	entryLenV3 = 32
 )
 
-// A framing says where records of a file end.
+// A framing finds the ends of records in a file.
 type framing struct {
-	entry int // bytes of each, in the index; 0 for records with their length before and after them
-	least int // bytes of the shortest one
+	entry int // bytes of an index entry; 0 means records with their length at both ends
+	least int // bytes of the shortest record
 	meta  bool
 }
 
@@ -35,7 +35,7 @@ func newFraming(version, volume int) framing {
 	return framing{least: 8 + time + 4}
 }
 
-// times is how many bytes the time of an index's entry has, and whether its offsets have 64 bits.
+// times returns the length of the time in an index entry, and whether its offsets have 64 bits.
 func (f framing) times() (n int, wide bool) {
 	if f.entry == entryLenV2 {
 		return 8, false
@@ -43,7 +43,7 @@ func (f framing) times() (n int, wide bool) {
 	return 12, true
 }
 
-// leastMeta are the lengths of the shortest metadata records, by type. The second number of a sum
+// leastMeta lists the lengths of the shortest metadata records, by type. The second number of a sum
 // is the length of the time.
 var leastMeta = [...]int{
 	1: 12,      // descriptor
@@ -55,7 +55,7 @@ var leastMeta = [...]int{
 	7: 12 + 12, // labels
 }
 
-// next is how many bytes the record at the start of b has, 0 if b is too short to tell.
+// next returns the length of the record at the start of b, or 0 if b is too short to tell.
 func (f framing) next(b []byte) (int, error) {
 	if f.entry > 0 {
 		return f.entry, nil
@@ -87,7 +87,7 @@ func (f framing) check(rec []byte) error {
 	return checkTail(rec[len(rec)-4:], len(rec))
 }
 
-// checkTail checks the length at the end of a record.
+// checkTail checks the length field at the end of a record.
 func checkTail(tail []byte, n int) error {
 	if got := binary.BigEndian.Uint32(tail); got != uint32(n) {
 		return badRequest("record of %d bytes ends with the length %d", n, got)
@@ -95,8 +95,8 @@ func checkTail(tail []byte, n int) error {
 	return nil
 }
 
-// whole returns how many bytes at the start of b are whole records, how many records they are, and
-// an error if the next record is invalid.
+// whole returns how many bytes at the start of b are whole records, and how many records these are.
+// It returns an error if the next record is invalid.
 func (f framing) whole(b []byte) (end, records int, err error) {
 	for {
 		n, err := f.next(b[end:])

@@ -23,7 +23,7 @@ func FuzzBody(f *testing.F) {
 		f.Add(p.body, uint(10))
 	}
 	f.Add("\x00\x00\x00\x0c\x00\x00\x00\x01\x00\x00\x00\x0c", uint(4))
-	for typ := range byte(8) { // of lengths at and around the shortest ones of the types
+	for typ := range byte(8) { // lengths at and around the shortest of each type
 		for n := byte(12); n <= 24; n++ {
 			f.Add("\x00\x00\x00"+string(rune(n))+"\x00\x00\x00"+string(rune(typ))+strings.Repeat("\x00", int(n)-9)+string(rune(n)), uint(4))
 		}
@@ -63,8 +63,8 @@ func FuzzBody(f *testing.F) {
 	})
 }
 
-// FuzzRequest sends any label and any path and parameters: nothing is made outside of the directory
-// of a host.
+// FuzzRequest sends arbitrary labels, paths and parameters. No file may appear outside the
+// directory of a host.
 func FuzzRequest(f *testing.F) {
 	for _, path := range []string{"ping", "label", "meta/N", "index/N", "volume/0/N", "volume/4999/N", "volume/1/../N", "../logger/label", "meta/0", "x"} {
 		for _, query := range []string{"", "client=%ff%22", "offset=808", "offset=-1", "polltimeout=1", "polltimeout=1e9", "a=%", "offset=9223372036854775807"} {
@@ -97,7 +97,7 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// check checks that a reply is one.
+// check checks that a reply is well-formed.
 func check(t *testing.T, r reply) {
 	t.Helper()
 	if success := strings.HasSuffix(r.body, "\"success\":true}\r\n"); r.status < 200 || r.status > 599 || success != (r.status == 200) || !success && r.body != "{\"success\":false}\r\n" {

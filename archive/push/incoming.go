@@ -18,7 +18,7 @@ import (
 	"github.com/pcp-go/pcp/internal/ctxwait"
 )
 
-// maxNumber is the greatest number of an archive.
+// maxNumber is the largest archive number.
 const maxNumber = 1<<31 - 1
 
 // An incoming is an archive that is being received. Only the holder of turn may use it.
@@ -28,15 +28,15 @@ type incoming struct {
 	version  int
 	turn     ctxwait.Mutex
 	last     time.Time     // of the last request
-	longest  time.Duration // between two
+	longest  time.Duration // longest pause between two requests
 	resumed  bool          // the files are open
-	finished bool          // guarded by r.mu, too
+	finished bool          // guarded by r.mu as well
 
 	meta, index, data *file // data is nil before the first volume
 	volume            int   // of data
 }
 
-// hostDir is the directory of a host.
+// hostDir returns the directory of a host.
 func hostDir(host string) string { return strings.ToLower(host) }
 
 // begin begins an archive with a label.
@@ -64,7 +64,7 @@ func (r *Receiver) begin(c client, label []byte, timeout time.Duration) (*incomi
 	return a, nil
 }
 
-// register gives an archive a number, if there may be one more.
+// register adds an archive and gives it a number, unless that exceeds a limit.
 func (r *Receiver) register(a *incoming) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -80,7 +80,7 @@ func (r *Receiver) register(a *incoming) error {
 	}
 	for a.Number == 0 || r.archives[a.Number] != nil {
 		var b [4]byte
-		_, _ = rand.Read(b[:]) // it never fails
+		_, _ = rand.Read(b[:]) // never fails
 		a.Number = binary.BigEndian.Uint32(b[:]) & maxNumber
 	}
 	r.archives[a.Number] = a
@@ -88,7 +88,7 @@ func (r *Receiver) register(a *incoming) error {
 	return nil
 }
 
-// create makes the metadata and the index, by the first name that is free.
+// create creates the metadata and the index, under the first free name.
 func (a *incoming) create(dir, name string) (err error) {
 	root := a.r.root
 	if err := root.MkdirAll(dir, 0o775); err != nil {
@@ -143,7 +143,7 @@ func (r *Receiver) nextName(name string) int {
 	return r.names[name]
 }
 
-// noteName notes that an archive with a name has got a number.
+// noteName records that an archive with a name got number n.
 func (r *Receiver) noteName(name string, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -153,7 +153,7 @@ func (r *Receiver) noteName(name string, n int) {
 	r.names[name] = max(r.names[name], n+1)
 }
 
-// taken are the names of archives in a directory.
+// taken returns the names of archives in a directory.
 func (a *incoming) taken(dir string) (map[string]bool, error) {
 	d, err := a.r.root.Open(dir)
 	if err != nil {
@@ -186,7 +186,7 @@ func (r *Receiver) disown(a *incoming) {
 	a.Base = ""
 }
 
-// fileName is the name of a file of the archive.
+// fileName returns the name of a file of the archive.
 func (a *incoming) fileName(volume int) string {
 	switch volume {
 	case archive.VolumeMeta:
@@ -197,7 +197,7 @@ func (a *incoming) fileName(volume int) string {
 	return a.Base + "." + strconv.Itoa(volume)
 }
 
-// find finds an archive of a client and takes its turn.
+// find returns an archive of the client, and waits for its turn.
 func (r *Receiver) find(q *request, number uint32) (*incoming, error) {
 	r.mu.Lock()
 	a, closed := r.archives[number], r.closed
@@ -260,7 +260,7 @@ func (a *incoming) file(volume int) (*file, error) {
 	return f, nil
 }
 
-// all are the files that are open.
+// all returns the open files. Some may be nil.
 func (a *incoming) all() []*file { return []*file{a.data, a.meta, a.index} }
 
 // sync flushes the files to the disk, the index last, because it refers to the others.
@@ -289,7 +289,7 @@ func (a *incoming) hasVolume() bool {
 	return n >= 0 || err != nil
 }
 
-// lastVolume returns the greatest number of a volume, or -1 if the archive has no volume.
+// lastVolume returns the largest number of a volume, or -1 if the archive has no volume.
 func (a *incoming) lastVolume() (last int, err error) {
 	last = -1
 	dir, base := path.Split(a.Base)
@@ -336,7 +336,7 @@ func (a *incoming) remove() error {
 	return errors.Join(errs...)
 }
 
-// resume opens the files again, after the end of a Receiver.
+// resume opens the files of an archive of an earlier Receiver.
 func (a *incoming) resume() error {
 	if a.resumed {
 		return nil
@@ -355,7 +355,7 @@ func (a *incoming) resume() error {
 	switch {
 	case err == nil:
 		a.resumed = true
-	case errors.Is(err, os.ErrNotExist): // somebody has removed or compressed it
+	case errors.Is(err, os.ErrNotExist): // it was removed or compressed
 		_ = a.close()
 		a.r.finish(a)
 		err = errGone

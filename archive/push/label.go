@@ -17,7 +17,7 @@ const (
 	labelLenV3 = 808
 )
 
-// parseLabel parses and checks the label that a sender has posted. The label is untrusted input.
+// parseLabel parses and checks a label, which is untrusted input.
 func parseLabel(b []byte) (archive.Label, error) {
 	if len(b) != labelLenV2 && len(b) != labelLenV3 {
 		return archive.Label{}, badRequest("label of %d bytes", len(b))
@@ -38,13 +38,13 @@ func parseLabel(b []byte) (archive.Label, error) {
 	return l, nil
 }
 
-// isHost reports whether a text can be the name of a host, and of a directory that no command takes
-// for an option.
+// isHost reports whether s can be the name of a host, and of a directory that no command takes for
+// an option.
 func isHost(s string) bool {
 	return s != "" && len(s) <= maxHost && s[0] != '.' && s[0] != '-' && consistsOf(s, "._-")
 }
 
-// isZone reports whether a text can be a time zone.
+// isZone reports whether s can be a time zone.
 func isZone(s string) bool {
 	return s == "" || s[0] != '/' && !strings.Contains(s, "..") && consistsOf(s, "/_+-.:,")
 }
@@ -59,7 +59,7 @@ func consistsOf(s, others string) bool {
 	return true
 }
 
-// labelFor is a label for another file of the archive.
+// labelFor returns the label for another file of the archive.
 func labelFor(label []byte, volume int) []byte {
 	b := append([]byte(nil), label...)
 	at := 24

@@ -9,18 +9,18 @@ import (
 const (
 	maxRecord  = 10 << 20 // bytes of a record: 400, and of a request with records: 500
 	maxBody    = 64 << 20 // bytes of any request: 400
-	maxVolume  = 5000     // the numbers of volumes are below that: 500
-	maxLogged  = 100      // bytes in the log of what a client chooses: the name of a user, a path
-	maxHost    = 255      // bytes of a host's name, which is that of a directory
+	maxVolume  = 5000     // volume numbers are smaller: 500
+	maxLogged  = 100      // bytes of a client's text in the log, such as a user name or a path
+	maxHost    = 255      // bytes of a host name, which is that of a directory
 	maxURL     = 8 << 10
 	maxStates  = 1 << 20  // files in stateDir that are read
 	maxState   = 16 << 10 // bytes of one of them
 	readBuffer = 64 << 10
 
-	sweepEvery  = 2 * time.Second  // looks for archives that are idle
-	syncEvery   = 10 * time.Second // what is written goes to the disk
-	heldTimeout = time.Minute      // the start of a record is forgotten after so long without a request
-	recountWait = 10 * time.Minute // counts the bytes in the directory anew
+	sweepEvery  = 2 * time.Second  // look for idle archives
+	syncEvery   = 10 * time.Second // flush files to the disk
+	heldTimeout = time.Minute      // drop an incomplete record after so long without a request
+	recountWait = 10 * time.Minute // measure the directory
 )
 
 // Limits bounds the resources that clients of a Receiver may use. A zero field has its default. A
@@ -33,19 +33,20 @@ type Limits struct {
 	MaxArchives, MaxArchivesPerClient int
 	// MaxArchiveBytes limits one archive, by default to 16 GiB, MaxClientBytes all stored archives
 	// of one client, by default to 64 GiB, and MaxBytes the directory, by default to 256 GiB. The
-	// status is 507. The Receiver notices within ten minutes that files were removed or compressed.
+	// status is 507. Within ten minutes the Receiver notices files that were removed or compressed.
 	MaxArchiveBytes, MaxClientBytes, MaxBytes int64
 	// Timeout is how long an archive may be without a request before the Receiver ends it; 0 means
 	// ten minutes. A sender may set another time, with the parameter polltimeout of the label. The
 	// Receiver also waits three times the longest pause of the archive so far, but at most a day.
 	Timeout time.Duration
 
-	// maxStoredPerClient limits the archives of one client in the directory: 507.
+	// maxStoredPerClient limits the archives of one client in the directory; status 507.
 	maxStoredPerClient int
-	// maxHeld and maxHeldPerClient limit the memory for incomplete records of all archives, 503,
-	// and of one client, 429. They are dropped after a minute without a request for their archive.
+	// maxHeld and maxHeldPerClient limit the memory for incomplete records of all archives, status
+	// 503, and of one client, status 429. Incomplete records are dropped after a minute without a
+	// request for their archive.
 	maxHeld, maxHeldPerClient int64
-	// maxTimeout limits the idle time that a sender asks for.
+	// maxTimeout limits the idle time that a sender requests.
 	maxTimeout time.Duration
 	// requestTimeout limits how long a request may take to arrive.
 	requestTimeout time.Duration

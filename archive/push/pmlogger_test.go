@@ -22,14 +22,14 @@ import (
 )
 
 // A pmlogger sends the bytes that pmlogger and pmlogpush of PCP 7 send, over one connection: a host
-// without a port, header names in lower case, and the body in a separate segment.
+// without a port, lower-case header names, and the body in a separate segment.
 type pmlogger struct {
 	t     *testing.T
 	conn  net.Conn
 	in    *bufio.Reader
 	host  string
 	agent string
-	query string // of all requests; C's programs have none
+	query string // of all requests; C's programs send none
 }
 
 // newPMLogger connects to a receiver.
@@ -40,7 +40,7 @@ func newPMLogger(t *testing.T, network, addr, agent string) *pmlogger {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	host := "localhost" // for a socket
+	host := "localhost" // on a unix socket
 	if network == "tcp" {
 		host, _, _ = net.SplitHostPort(addr)
 	}
@@ -129,11 +129,11 @@ func (c *pmlogger) label(label []byte) (number int) {
 	return number
 }
 
-// A cArchive is an archive that C's pmlogger has recorded, with the records of each of its files.
+// A cArchive is an archive of C's pmlogger, with the records of each of its files.
 type cArchive struct {
 	base    string
 	label   []byte
-	records map[int][][]byte // by the volume
+	records map[int][][]byte // by volume
 	entries []archive.IndexEntry
 }
 
@@ -173,14 +173,14 @@ func readCArchive(t *testing.T, base string) cArchive {
 	return a
 }
 
-// An upload is a request with something of a file.
+// An upload is a request with a part of a file.
 type upload struct {
 	volume int
 	body   []byte
 }
 
-// asRecorded are the records one by one as pmlogger sends them: before an entry of the index all
-// that was there when it was made.
+// asRecorded returns the records one by one, as pmlogger sends them: each index entry follows the
+// records that preceded it.
 func (a *cArchive) asRecorded() (posts []upload) {
 	left := map[int][][]byte{}
 	ends := map[int]int64{}
@@ -210,7 +210,7 @@ func (a *cArchive) asRecorded() (posts []upload) {
 	return posts
 }
 
-// inSlices are the files one after the other as pmlogpush sends them.
+// inSlices returns slices of one file after the other, as pmlogpush sends them.
 func (a *cArchive) inSlices() (posts []upload) {
 	const slice = 8 << 10
 	volumes := []int{archive.VolumeMeta, archive.VolumeIndex}
@@ -244,9 +244,9 @@ func serveBoth(t *testing.T, r *push.Receiver) map[string]string {
 	return addrs
 }
 
-// TestPMLogger sends archives of C's pmlogger as pmlogger and pmlogpush of PCP 7 send them, over a
-// port and a socket. The replies must be those that they expect, byte for byte. The received
-// archive must be the same, byte for byte, and for C's tools as well.
+// TestPMLogger sends archives of C's pmlogger as pmlogger and pmlogpush of PCP 7 do, over a port
+// and a socket. The replies must be those that they expect, byte for byte. The received archive
+// must be equal, byte for byte, and in the output of C's tools.
 func TestPMLogger(t *testing.T) {
 	for _, base := range []string{"../testdata/v2", "../testdata/v3", "../../examples/internal/pmstat/testdata/archive/host", "../../examples/pmevent/testdata/archive/events"} {
 		a := readCArchive(t, base)
@@ -316,7 +316,7 @@ func TestInteropPMLoggerRestarted(t *testing.T) {
 	compareTools(t, got, base)
 }
 
-// receivedBase is the only archive in a directory.
+// receivedBase returns the only archive in a directory.
 func receivedBase(t *testing.T, dir string) string {
 	t.Helper()
 	metas, err := filepath.Glob(filepath.Join(dir, "*", "*.meta"))
@@ -346,8 +346,8 @@ func compareTools(t *testing.T, got, want string) {
 	}
 }
 
-// TestPMLoggerRefused has each request that pmproxy 7 refuses, with its status, over one connection
-// that stays open. C's pmlogger only reads the status.
+// TestPMLoggerRefused sends each request that pmproxy 7 refuses, over one connection that stays
+// open. It checks the status, because C's pmlogger reads nothing else.
 func TestPMLoggerRefused(t *testing.T) {
 	users := []push.User{{Name: "web", Password: "secret", Hosts: []string{"web1"}}}
 	r := open(t, push.ReceiverOptions{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Users: users})
@@ -385,7 +385,7 @@ func TestPMLoggerRefused(t *testing.T) {
 		{"POST", "/logger/label", l, "Authorization: Basic d2ViOg==", 403},     // web:
 		{"POST", "/logger/label", label(t, 3, "web2"), "Authorization: Basic d2ViOnNlY3JldA==", 403},
 		{"POST", "/logger/volume/0/" + n, record(24, 0), "", 409},
-		{"POST", "/logger/meta/" + n, "", "Authorization: Basic d2ViOnNlY3JldA==", 410}, // somebody else's
+		{"POST", "/logger/meta/" + n, "", "Authorization: Basic d2ViOnNlY3JldA==", 410}, // of another client
 		{"POST", "/logger/meta/2147483647", "", "", 410},
 		{"POST", "/logger/label", l[:4] + "\x50\x05\x26\x04" + l[8:], "", 422},
 		{"POST", "/logger/label", l[:807] + "x", "", 422},
@@ -411,7 +411,7 @@ func TestPMLoggerRefused(t *testing.T) {
 		{"/logger/meta/" + n, 64<<20 + 1, 400},
 		{"/logger/volume/1/" + n, 10 << 20, 500},
 		{"/logger/index/" + n, 1 << 40, 400},
-	} { // refused by the length alone
+	} { // their length alone is refused
 		c := newPMLogger(t, "tcp", c.conn.RemoteAddr().String(), "pmlogger")
 		fmt.Fprintf(c.conn, "POST %s HTTP/1.1\r\nHost: x\r\ncontent-length: %d\r\n\r\n", q.path, q.length)
 		if header, _ := c.reply(); !strings.HasPrefix(header, fmt.Sprintf("HTTP/1.1 %d ", q.status)) {
@@ -420,7 +420,7 @@ func TestPMLoggerRefused(t *testing.T) {
 	}
 }
 
-// TestManyNames has more archives of one minute than pmproxy has names for.
+// TestManyNames sends more archives of one minute than pmproxy has names for.
 func TestManyNames(t *testing.T) {
 	dir := t.TempDir()
 	r := open(t, push.ReceiverOptions{Dir: dir, Limits: push.Limits{MaxArchivesPerClient: 200}})

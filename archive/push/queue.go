@@ -8,31 +8,31 @@ import (
 	"github.com/pcp-go/pcp/archive"
 )
 
-// A queue has the part of an archive that a receiver has not got, and all metadata in case the
-// receiver loses the archive.
+// A queue holds the part of an archive that the receiver has not confirmed, and all metadata in
+// case the receiver loses the archive.
 type queue struct {
 	version int
 	label   []byte
-	size    int64 // bytes that the receiver has not got
+	size    int64 // unconfirmed bytes
 
-	meta     []byte // all, or what is left of it if there was too much
-	metaSent int    // bytes of meta that the receiver has got
+	meta     []byte // all metadata, or what is left of it if lost is set
+	metaSent int    // confirmed bytes of meta
 	index    []byte
 	volumes  []queued // by number; the receiver has nothing of those after the first that has data
 	lost     bool     // meta is no longer all
 
-	// Where files end at the receiver.
+	// Ends of the receiver's files.
 	metaEnd, indexEnd int64
 	shift             int64 // how much lower offsets are there, in the first volume of this archive
 	shifted           int   // the number of that volume
 	entryless         bool  // the index there has no entry for the first record
 }
 
-// A queued is the part of a volume that the receiver has not got.
+// A queued is the unconfirmed part of a volume.
 type queued struct {
 	number int
 	data   []byte
-	off    int64 // where data is in the volume
+	off    int64 // offset of data in the volume
 }
 
 func (q *queue) init(version int, label []byte) {
@@ -72,11 +72,11 @@ type piece struct {
 	volume int
 	b      []byte
 	offset int64 // of b in the receiver's file
-	skip   int   // bytes of the queue that go with it
+	skip   int   // bytes of the queue that it stands for
 }
 
-// A round says how much of each file is sent before any later records: the metadata first, then the
-// data that need it, then the index that refers to both.
+// A round holds how much of each file to send before any later records: first the metadata, then
+// the data that need it, then the index that refers to both.
 type round struct {
 	meta, index int
 	data        []int // by volume
@@ -95,8 +95,8 @@ func (q *queue) begins() round {
 	return r
 }
 
-// next returns the next piece of a round: one record, or as many as fit into limit bytes. ok is
-// false at the end.
+// next returns the next piece of a round: one record, or as many as fit into limit bytes. It
+// returns ok false at the end.
 func (q *queue) next(r *round, limit int) (p piece, ok bool) {
 	if r.meta > 0 {
 		p = piece{volume: archive.VolumeMeta, offset: q.metaEnd, b: q.meta[q.metaSent : q.metaSent+r.meta]}
@@ -116,7 +116,7 @@ func (q *queue) next(r *round, limit int) (p piece, ok bool) {
 	return p, false
 }
 
-// cut leaves as many whole records as limit has bytes for, but at least one, in a new slice.
+// cut limits p to as many whole records as fit into limit bytes, but at least one, in a new slice.
 func (q *queue) cut(p piece, limit int) piece {
 	f := newFraming(q.version, p.volume)
 	end := 0
@@ -131,8 +131,8 @@ func (q *queue) cut(p piece, limit int) piece {
 	return p
 }
 
-// enterFirst makes the index begin with an entry for the first record of an archive. C's tools do
-// not accept an archive without this entry.
+// enterFirst adds an index entry for the first record of an archive, if it is missing. C's tools
+// reject an archive without it.
 func (q *queue) enterFirst(v *queued) {
 	f := newFraming(q.version, archive.VolumeIndex)
 	time, wide := f.times()
@@ -154,7 +154,7 @@ func (q *queue) enterFirst(v *queued) {
 	q.size += int64(len(e))
 }
 
-// readEntry is where an entry of the index leads to in a volume.
+// readEntry returns the volume and the offset of an index entry.
 func readEntry(e []byte, time int, wide bool) (volume int, off int64) {
 	volume = int(int32(binary.BigEndian.Uint32(e[time:])))
 	if wide {
@@ -163,7 +163,7 @@ func readEntry(e []byte, time int, wide bool) (volume int, off int64) {
 	return volume, int64(int32(binary.BigEndian.Uint32(e[time+8:])))
 }
 
-// remote is an offset in the receiver's volume.
+// remote returns the offset in the receiver's volume for an offset in the local one.
 func (q *queue) remote(volume int, off int64) int64 {
 	if volume == q.shifted {
 		return off - q.shift
@@ -171,8 +171,8 @@ func (q *queue) remote(volume int, off int64) int64 {
 	return off
 }
 
-// translate changes entries of the index to places in the files of the receiver. It leaves out
-// entries for places that the receiver does not have.
+// translate converts index entries to offsets in the receiver's files. It drops entries for records
+// that the receiver lacks.
 func (q *queue) translate(entries []byte) []byte {
 	if q.shift == 0 && q.shifted == 0 {
 		return entries
@@ -227,15 +227,15 @@ func rest(b []byte, n int) []byte {
 	return b[n:]
 }
 
-// trim forgets volumes that the receiver has completely, except the last one.
+// trim drops completely confirmed volumes, except the last one.
 func (q *queue) trim() {
 	for len(q.volumes) > 1 && len(q.volumes[0].data) == 0 {
 		q.volumes = q.volumes[1:]
 	}
 }
 
-// again makes the queue that of another archive, which begins with the first data that the receiver
-// has not got. It returns false if the metadata is no longer kept.
+// again prepares the queue for another archive, which begins with the first unconfirmed data. It
+// returns false if the metadata is no longer complete.
 func (q *queue) again() bool {
 	if q.lost {
 		return false
@@ -251,7 +251,7 @@ func (q *queue) again() bool {
 	return true
 }
 
-// dataRecords counts the data records that the receiver has not got.
+// dataRecords counts the unconfirmed data records.
 func (q *queue) dataRecords() (n int) {
 	for _, v := range q.volumes {
 		_, records, _ := newFraming(q.version, v.number).whole(v.data)

@@ -16,25 +16,26 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// ReceiverOptions say where a Receiver stores archives, which clients may send them, and how much.
+// ReceiverOptions configure a Receiver: the directory, the clients that may push, and their limits.
 type ReceiverOptions struct {
 	// Dir is the directory of the archives. Open creates it if it is missing.
 	Dir string
 	// Networks are the networks of clients that may push without a password; nil means this
-	// computer. Clients behind a proxy all have the address of the proxy. To make them and the
-	// users of this computer log in, set Networks to an empty slice that is not nil. Clients of a
-	// unix socket never need a password, because they have passed its permissions.
+	// computer. Clients behind a reverse proxy have the address of the proxy. Set Networks to an
+	// empty, non-nil slice to require logins of all. Clients on a unix socket never need a
+	// password, because the socket's permissions apply.
 	Networks []netip.Prefix
 	// Users are logins that may push from any address.
 	Users []User
-	// UsersFile is a file for ParseUsers whose logins replace Users; empty means none. The Receiver
-	// reads it again when it changes. On Unix other users of the system must not have access to it.
+	// UsersFile is a file in the format of ParseUsers whose logins replace Users; empty means none.
+	// The Receiver reads it again when it changes. On Unix, other users of the system must not have
+	// access to it.
 	UsersFile string
-	// Limits are the limits of what clients may send and store.
+	// Limits are the limits of clients.
 	Limits Limits
-	// UTC gives archives names by UTC, not by the time zone of this process.
+	// UTC names archives by UTC instead of the local time zone.
 	UTC bool
-	// Log gets archives that begin and end, and requests that are refused; nil means
+	// Log receives the begin and end of archives, refused requests, and errors; nil means
 	// slog.Default().
 	Log *slog.Logger
 	// Metrics gets metrics of the Stats, except Stored and Held. Their names begin with push. Nil
@@ -69,7 +70,7 @@ type Receiver struct {
 
 type counters struct{ archives, requests, refused, bytes atomic.Uint64 }
 
-// Stats are how a Receiver is doing. The counts are since Open.
+// Stats are the statistics of a Receiver. Its counters start at Open.
 type Stats struct {
 	Open     int    // archives that are being received
 	Archives uint64 // that have begun
@@ -77,10 +78,10 @@ type Stats struct {
 	Refused  uint64 // all requests with an error, also those that Requests does not count
 	Bytes    uint64 // of records that were written
 	Stored   int64  // bytes in the directory
-	Held     int64  // bytes in memory of records that have not come to their end
+	Held     int64  // bytes of incomplete records in memory
 }
 
-// Stats are how r is doing.
+// Stats returns the current statistics.
 func (r *Receiver) Stats() Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -125,7 +126,7 @@ func (o ReceiverOptions) Open() (*Receiver, error) {
 	return r, nil
 }
 
-// registerMetrics adds metrics of the Stats to a registry.
+// registerMetrics registers the Stats as metrics.
 func (r *Receiver) registerMetrics(reg *mmv.Registry) {
 	counter := func(name, text string, units pdu.Units) *mmv.Gauge {
 		return reg.Gauge(name, mmv.Metric{Text: text, Units: units, Sem: pdu.SemCounter})
@@ -145,16 +146,15 @@ func (r *Receiver) registerMetrics(reg *mmv.Registry) {
 	})
 }
 
-// SetUsers replaces the Users of the options, until UsersFile changes. It does not end requests in
-// progress.
+// SetUsers replaces the users, until UsersFile changes. It does not end requests in progress.
 func (r *Receiver) SetUsers(users []User) {
 	a := *r.access.Load()
 	a.users = users
 	r.access.Store(&a)
 }
 
-// Close ends r. Requests fail from then on; a Receiver that is opened later goes on with the
-// archives.
+// Close closes the Receiver. Later requests fail, and the bodies of requests in progress are cut
+// off. A later Receiver continues the archives.
 func (r *Receiver) Close() error {
 	r.mu.Lock()
 	if r.closed {
@@ -168,7 +168,7 @@ func (r *Receiver) Close() error {
 	<-r.done
 	var errs []error
 	for _, a := range all {
-		_ = a.turn.Lock(context.Background()) // a request that is going on has its body cut off
+		_ = a.turn.Lock(context.Background()) // Close has cut off the body of its request
 		errs = append(errs, a.close())
 		a.turn.Unlock()
 	}
@@ -176,7 +176,7 @@ func (r *Receiver) Close() error {
 	return errors.Join(append(errs, r.root.Close())...)
 }
 
-// open are all archives; r is locked.
+// open returns all archives. The caller holds the lock.
 func (r *Receiver) open() []*incoming {
 	all := make([]*incoming, 0, len(r.archives))
 	for _, a := range r.archives {
@@ -185,8 +185,7 @@ func (r *Receiver) open() []*incoming {
 	return all
 }
 
-// sweep ends archives that are idle, and has the system write the others to the disk, until ctx
-// ends.
+// sweep ends idle archives, and flushes the others to the disk, until ctx ends.
 func (r *Receiver) sweep(ctx context.Context) {
 	defer close(r.done)
 	tick := time.NewTicker(sweepEvery)
@@ -216,8 +215,8 @@ func (r *Receiver) sweep(ctx context.Context) {
 	}
 }
 
-// tend ends an archive that is idle, and flushes any other one. It skips an archive that has a
-// request in progress until the next time.
+// tend ends an idle archive, and flushes any other one. It skips an archive with a request in
+// progress.
 func (r *Receiver) tend(a *incoming, now time.Time, flush bool) {
 	if !a.turn.TryLock() {
 		return
@@ -239,7 +238,7 @@ func (r *Receiver) tend(a *incoming, now time.Time, flush bool) {
 	}
 }
 
-// idle is how long an archive may be without a request.
+// idle returns how long an archive may be without a request.
 func (r *Receiver) idle(a *incoming) time.Duration {
 	return min(max(time.Duration(a.Timeout)*time.Second, 3*a.longest), r.opts.Limits.maxTimeout)
 }

@@ -52,7 +52,7 @@ func open(t testing.TB, o push.ReceiverOptions) *push.Receiver {
 	return r
 }
 
-// A reply is what comes back.
+// A reply is the reply to a request.
 type reply struct {
 	status int
 	body   string
@@ -85,7 +85,7 @@ func post(t *testing.T, h http.Handler, path, body string, status int, header ..
 	return r
 }
 
-// label is a label with a host.
+// label returns a label with a host.
 func label(t testing.TB, version int, host string) string {
 	t.Helper()
 	l := archive.Label{Version: version, PID: 1, Start: start, Host: host, TimeZone: "UTC"}
@@ -102,7 +102,7 @@ func begin(t *testing.T, h http.Handler, host string, header ...string) string {
 	return numberOf(t, post(t, h, "/logger/label", label(t, 3, host), 200, header...))
 }
 
-// numberOf is the number in the reply to a label.
+// numberOf returns the number in the reply to a label.
 func numberOf(t testing.TB, r reply) string {
 	t.Helper()
 	number, ok := strings.CutPrefix(r.body, `{"archive":`)
@@ -135,7 +135,7 @@ func files(t *testing.T, dir string) string {
 	return strings.Join(list, "\n")
 }
 
-// A sample is an archive in pieces, as a logger sends them.
+// A sample is an archive in the pieces that a logger sends.
 type sample struct {
 	label string
 	parts []part
@@ -143,8 +143,7 @@ type sample struct {
 
 type part struct{ path, body string }
 
-// newSample makes an archive in files, and the requests of pmlogpush for it: all of each file, in
-// slices.
+// newSample writes an archive, and returns the requests of pmlogpush for it: each file in slices.
 func newSample(t testing.TB, version, records, slice int) (base string, s sample) {
 	t.Helper()
 	base = filepath.Join(t.TempDir(), "a")
@@ -202,8 +201,8 @@ func order(path string) string {
 	}
 }
 
-// compareFiles compares two archives file by file. The labels of all files are that of the first
-// file, except for the volume.
+// compareFiles compares two archives file by file. The labels of all files must equal that of the
+// first file except for the volume.
 func compareFiles(t *testing.T, got, want string) {
 	t.Helper()
 	paths, err := filepath.Glob(want + ".*")
@@ -222,8 +221,8 @@ func compareFiles(t *testing.T, got, want string) {
 	}
 }
 
-// TestSlices sends an archive as pmlogpush does, in slices that ignore the bounds of records. The
-// received archive is the same.
+// TestSlices sends an archive as pmlogpush does, in slices that do not end with records. The
+// received archive must be equal.
 func TestSlices(t *testing.T) {
 	for _, version := range []int{2, 3} {
 		for _, slice := range []int{1, 7, 8 << 10} {
@@ -294,8 +293,8 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// TestNames has labels of two loggers that began in the same minute, and of hosts that look like
-// paths.
+// TestNames sends labels of two loggers that began in the same minute, and labels with hosts that
+// look like paths.
 func TestNames(t *testing.T) {
 	dir := t.TempDir()
 	r := open(t, push.ReceiverOptions{Dir: dir})
@@ -342,8 +341,8 @@ x_y-z/20261124.00.30.meta 808`
 	}
 }
 
-// TestAnyNames checks that any text as a host name makes a directory that no command takes for an
-// option, or no directory, and never a file outside the receiver's directory.
+// TestAnyNames checks that the directory of any host name is one that no command takes for an
+// option, and that no file appears outside the receiver's directory.
 func TestAnyNames(t *testing.T) {
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "push")
@@ -419,7 +418,7 @@ func TestBadRecords(t *testing.T) {
 		{"volume/0", "\x00\x00\x00\x14"},
 	} {
 		post(t, r, "/logger/"+c.path+"/"+n, c.body, 400)
-		for i := range len(c.body) - 1 { // and the same in pieces
+		for i := range len(c.body) - 1 { // the same in two pieces
 			send(r, "POST", "/logger/"+c.path+"/"+n, c.body[i:i+1])
 		}
 		post(t, r, "/logger/"+c.path+"/"+n, c.body[len(c.body)-1:], 400)
@@ -432,7 +431,7 @@ func TestBadRecords(t *testing.T) {
 	}
 }
 
-// record is a record of so many bytes.
+// record returns a record of n bytes.
 func record(n int, typ uint32) string {
 	b := make([]byte, n)
 	binary.BigEndian.PutUint32(b, uint32(n))
@@ -441,7 +440,7 @@ func record(n int, typ uint32) string {
 	return string(b)
 }
 
-// TestVolumes checks that volumes must come in their order, and that some may be missing.
+// TestVolumes checks that volumes must come in order, but that some may be missing.
 func TestVolumes(t *testing.T) {
 	r := open(t, push.ReceiverOptions{})
 	n := begin(t, r, "web1")
@@ -450,8 +449,8 @@ func TestVolumes(t *testing.T) {
 	}
 }
 
-// TestOffsets checks that offsets say where records belong: the receiver skips records that it
-// already has, and refuses a gap.
+// TestOffsets checks that the receiver uses offsets to skip records that it already has, and to
+// refuse a gap.
 func TestOffsets(t *testing.T) {
 	dir := t.TempDir()
 	r := open(t, push.ReceiverOptions{Dir: dir})
@@ -526,7 +525,7 @@ func TestAccess(t *testing.T) {
 }
 
 // TestRefusedLog checks that the log of a refused request has the address, the user and the reason,
-// which the sender receives as well. It has no password and no token.
+// which the sender receives too, but no password and no token.
 func TestRefusedLog(t *testing.T) {
 	const secret = "s3cret"
 	for _, c := range []struct {
@@ -565,7 +564,7 @@ func TestQuotas(t *testing.T) {
 	for _, c := range []struct {
 		limits push.Limits
 		name   string
-		at     int // which of the requests fails
+		at     int // index of the request that fails
 		status int
 	}{
 		{push.Limits{MaxArchives: 1}, "MaxArchives", 2, 503},
@@ -609,19 +608,19 @@ func TestQuotas(t *testing.T) {
 		stored := r.Stats().Stored
 		r.Close()
 		again := open(t, push.ReceiverOptions{Dir: dir, Limits: c.limits})
-		if got := again.Stats().Stored; got != stored { // what was refused is not there
+		if got := again.Stats().Stored; got != stored { // refused bytes are not stored
 			t.Errorf("%s: %d bytes, counted %d", c.name, got, stored)
 		}
 	}
 }
 
-// basic is a header of HTTP basic authentication, for send.
+// basic returns a header of HTTP basic authentication, for send.
 func basic(user, password string) []string {
 	return []string{"Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))}
 }
 
-// TestUnfinishedRecords checks that a client with unfinished records has a separate limit of
-// memory, for a minute. Another client is not refused.
+// TestUnfinishedRecords checks that the memory for incomplete records is limited for each client,
+// and freed after a minute.
 func TestUnfinishedRecords(t *testing.T) {
 	pcptest.Attack(t, func() { synctest.Test(t, testUnfinishedRecords) }, nil)
 }
@@ -652,7 +651,7 @@ func testUnfinishedRecords(t *testing.T) {
 	if held := r.Stats().Held; held != 0 {
 		t.Errorf("%d bytes are held after a minute", held)
 	}
-	got := post(t, r, "/logger/volume/0/"+n+"?offset=900", two, 409, bad...) // the sender begins the record again
+	got := post(t, r, "/logger/volume/0/"+n+"?offset=900", two, 409, bad...) // the sender sends the record again
 	if offset := got.header.Get("Pcp-Push-Offset"); offset != "808" {
 		t.Errorf("the file ends at %s, want 808", offset)
 	}
@@ -703,7 +702,7 @@ func TestIdle(t *testing.T) {
 		post(t, r, "/logger/volume/0/"+brief, "", 410)
 		time.Sleep(9 * time.Minute)
 		post(t, r, "/logger/volume/0/"+n, "", 200)
-		time.Sleep(20 * time.Minute) // within three times the longest
+		time.Sleep(20 * time.Minute) // less than three times the longest pause
 		post(t, r, "/logger/volume/0/"+n, "", 200)
 		post(t, r, "/logger/meta/"+empty, "", 410)
 		time.Sleep(61 * time.Minute)
@@ -729,8 +728,8 @@ web3/20261124.00.30.meta 808`; got != want {
 	})
 }
 
-// TestKilled checks that a receiver that was killed continues its archives under their numbers.
-// Incomplete records are cut off.
+// TestKilled checks that a killed receiver continues its archives under their numbers, without
+// incomplete records.
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	r := open(t, push.ReceiverOptions{Dir: dir})
@@ -741,7 +740,7 @@ func TestKilled(t *testing.T) {
 		at := len(p.body) / 3
 		url := "/logger/" + p.path + "/" + number + "?offset="
 		post(t, r, url+strconv.Itoa(808), p.body[:at], 200)
-		// It dies: a new one finds the files as they are, and the last write was not complete.
+		// The receiver is killed: a new one finds the files with an incomplete last write.
 		f, err := os.OpenFile(filepath.Join(dir, "web1", "20261124.00.30."+strings.TrimPrefix(p.path, "volume/")), os.O_WRONLY|os.O_APPEND, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -775,7 +774,7 @@ func TestKilled(t *testing.T) {
 	post(t, r, "/logger/volume/9/"+number, "", 410)
 }
 
-// stored is how many bytes the files in a directory have.
+// stored returns the bytes of the files in a directory.
 func stored(t *testing.T, dir string) (sum int64) {
 	t.Helper()
 	for _, line := range strings.Split(files(t, dir), "\n") {
@@ -788,8 +787,8 @@ func stored(t *testing.T, dir string) (sum int64) {
 	return sum
 }
 
-// TestSlow checks that an incomplete body does not delay other archives, and delays its own archive
-// at most by the request timeout.
+// TestSlow checks that an incomplete body delays other requests of its archive by at most the
+// request timeout, and no other archive.
 func TestSlow(t *testing.T) {
 	r := open(t, push.ReceiverOptions{Limits: push.Limits{}.WithRequestTimeout(300 * time.Millisecond)})
 	srv := httptest.NewServer(r)
@@ -870,7 +869,7 @@ func TestCloseSlow(t *testing.T) {
 	t.Logf("refused: %d of %d bodies with 503, the others without a reply", unavailable, bodies)
 }
 
-// TestConcurrent has many senders at the same time, and several requests for one archive, over real
+// TestConcurrent runs many concurrent senders, and concurrent requests for one archive, over real
 // connections.
 func TestConcurrent(t *testing.T) {
 	dir := t.TempDir()

@@ -20,9 +20,9 @@ const (
 	requestTimeout = 30 * time.Second
 	connectTimeout = 5 * time.Second
 	maxRedirects   = 3
-	maxBatch       = 1 << 20  // bytes of records in a request to a receiver that knows offsets
-	minBatch       = 4 << 10  // after requests that have failed
-	maxKeptMeta    = 64 << 20 // bytes of metadata for another archive
+	maxBatch       = 1 << 20  // bytes of records in a request, if the receiver knows offsets
+	minBatch       = 4 << 10  // the same after failed requests
+	maxKeptMeta    = 64 << 20 // bytes of metadata that are kept for another archive
 	maxReply       = 4 << 10  // bytes of a reply
 	firstBackoff   = 100 * time.Millisecond
 	maxBackoff     = 30 * time.Second
@@ -43,8 +43,8 @@ type SenderOptions struct {
 	// MaxBuffer is how many bytes of unconfirmed records make Full return true; 0 means 64 MiB. The
 	// Sender accepts more, so the caller has to ask Full before it writes a record.
 	MaxBuffer int64
-	// Notify, if not nil, is called when Connected of Stats changes and when Err becomes non-nil.
-	// It must not call methods of the Sender.
+	// Notify, if not nil, is called when Stats.Connected changes and when Err becomes non-nil. It
+	// must not call methods of the Sender.
 	Notify func()
 }
 
@@ -59,36 +59,36 @@ type Sender struct {
 	client *http.Client
 	wake   chan struct{}
 	cancel context.CancelFunc
-	done   chan struct{} // closed when the goroutine has ended; nil before it begins
+	done   chan struct{} // closed when the goroutine has ended; nil before it starts
 
 	mu      sync.Mutex
 	queue   queue
-	err     error // why nothing is sent any longer
+	err     error // why no more is sent
 	closing bool
 	stats   SenderStats
 
-	// Of the goroutine alone.
-	number  string // of the archive, "" before it is known
-	offsets bool   // the receiver knows them
-	begun   bool   // an archive before this one has been begun
-	batch   int    // bytes of records in a request: fewer after failures
-	most    int    // greatest batch: less after a request that was too long for a proxy
-	unsure  bool   // a request has failed, so the receiver is asked where its file ends
+	// Used only by the goroutine.
+	number  string // of the archive, or ""
+	offsets bool   // the receiver knows offsets
+	begun   bool   // an earlier archive has begun
+	batch   int    // bytes of records in a request; smaller after failures
+	most    int    // largest batch; smaller after a request that was too long for a proxy
+	unsure  bool   // a request failed, so the end of the receiver's file is unknown
 	end     fileEnd
 }
 
-// A fileEnd is where a file of the receiver ends.
+// A fileEnd is the end of a file at the receiver.
 type fileEnd struct {
 	volume int
 	offset int64
 }
 
-// SenderStats are how a Sender is doing.
+// SenderStats are the statistics of a Sender.
 type SenderStats struct {
 	Connected bool   // the latest request has succeeded
-	Failure   string // why it has not
-	Archives  int    // that were begun at the receiver
-	Queued    int64  // bytes that it has not got
+	Failure   string // why it failed, or ""
+	Archives  int    // archives that have begun at the receiver
+	Queued    int64  // unconfirmed bytes
 }
 
 // A LostError is the error of Sender.Close if the receiver has not confirmed all records.
@@ -98,12 +98,12 @@ type LostError struct {
 	Err     error // why
 }
 
-// Error is what was lost, and why.
+// Error describes what was lost, and why.
 func (e *LostError) Error() string {
 	return fmt.Sprintf("%d data records of %d bytes were not sent: %v", e.Records, e.Bytes, e.Err)
 }
 
-// Unwrap returns why.
+// Unwrap returns e.Err.
 func (e *LostError) Unwrap() error { return e.Err }
 
 // New returns a Sender. Like pmlogger, it first sends a ping, and fails if no receiver answers at
@@ -122,7 +122,7 @@ func (o SenderOptions) New(ctx context.Context) (*Sender, error) {
 	return s, nil
 }
 
-// locate reads the URL.
+// locate parses the URL.
 func (s *Sender) locate() error {
 	o := &s.opts
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: connectTimeout}).DialContext,
@@ -162,7 +162,7 @@ func sameHost(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// Stats are how s is doing.
+// Stats returns the current statistics.
 func (s *Sender) Stats() SenderStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,15 +179,15 @@ func (s *Sender) Full() bool {
 	return s.queue.size >= s.opts.MaxBuffer
 }
 
-// Err returns why nothing more can be sent, usually a permanent refusal by the receiver. It is nil
-// while retries can still succeed.
+// Err returns why no more can be sent, usually a permanent refusal by the receiver. It is nil while
+// retries can still succeed.
 func (s *Sender) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
 }
 
-// Create begins a file of the archive. It is for a Writer.
+// Create begins a file of the archive, for a Writer.
 func (s *Sender) Create(label archive.Label, records []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -216,7 +216,7 @@ func (s *Sender) Create(label archive.Label, records []byte) error {
 	return s.append(label.Volume, records)
 }
 
-// Append adds records to a file. It is for a Writer.
+// Append adds records to a file, for a Writer. It does not keep records.
 func (s *Sender) Append(volume int, records []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,8 +242,8 @@ func (s *Sender) append(volume int, records []byte) error {
 	return nil
 }
 
-// Close sends the queued records until ctx ends. The error is a *LostError if records remain, or
-// else Err.
+// Close waits until all queued records are sent or ctx ends. The error is a *LostError if records
+// remain, or else Err.
 func (s *Sender) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closing = true
@@ -278,7 +278,7 @@ func (s *Sender) Close(ctx context.Context) error {
 	return &LostError{s.queue.dataRecords(), s.queue.size, why}
 }
 
-// run sends queued records until ctx ends, all are sent after Close, or the receiver refuses them.
+// run sends queued records until ctx ends, the receiver refuses them, or all are sent after Close.
 func (s *Sender) run(ctx context.Context) {
 	defer close(s.done)
 	backoff := time.Duration(0)
@@ -342,7 +342,7 @@ func (s *Sender) notify() {
 	}
 }
 
-// refused reports whether it is not worth trying again.
+// refused reports whether err is final, and if so ends the Sender.
 func (s *Sender) refused(err error) bool {
 	r, ok := errors.AsType[*replyError](err)
 	if !ok || !r.final() {

@@ -27,23 +27,23 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A wire is the network between a sender and a receiver, which may fail.
+// A wire is the network between a sender and a receiver, with faults.
 type wire struct {
 	mu   sync.Mutex
 	h    http.Handler
-	asC  bool                               // the receiver is pmproxy's, which knows no offsets
-	fail func(r *http.Request, n int) fault // of the n-th request, from 0; nil is none
-	log  []string                           // requests and their status
+	asC  bool                               // the receiver is that of pmproxy, without offsets
+	fail func(r *http.Request, n int) fault // for the n-th request, from 0; nil means none
+	log  []string                           // requests with their status
 	n    int
 }
 
-// A fault is what becomes of a request.
+// A fault is what happens to a request.
 type fault int
 
 const (
 	none fault = iota
 	refuse
-	half    // the receiver gets half of the body
+	half    // the receiver reads half of the body
 	deaf    // the reply is lost
 	gone    // 410
 	busy    // 503
@@ -104,7 +104,7 @@ type brokenReader struct{}
 
 func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// A recorder records the same into files and through a sender.
+// A recorder records into files and through a sender.
 type recorder struct {
 	t     *testing.T
 	local *archive.Writer
@@ -128,7 +128,7 @@ func newRecorder(t *testing.T, base string, s *push.Sender, version int, every i
 	return &recorder{t: t, local: local, far: far}
 }
 
-// record records some records, a second after each other.
+// record records n records, a second apart.
 func (r *recorder) record(n int) {
 	r.t.Helper()
 	d := pdu.Desc{PMID: pdu.MakePMID(60, 0, 1), Type: pdu.TypeU32, InDom: pdu.NoInDom, Sem: pdu.SemInstant}
@@ -161,7 +161,7 @@ func (r *recorder) close() {
 	}
 }
 
-// dial makes a sender to a wire.
+// dial returns a sender on a wire.
 func dial(t *testing.T, w *wire, o push.SenderOptions) *push.Sender {
 	t.Helper()
 	o.URL, o.Client = "http://far:44322", &http.Client{Transport: w}
@@ -204,9 +204,9 @@ func TestDialogue(t *testing.T) {
 					t.Errorf("%s, want%s", line, length[what])
 				}
 			}
-			want := []string{"ping", "label", "meta", "meta"} // a metric each
+			want := []string{"ping", "label", "meta", "meta"} // one for each metric
 			for i := range 41 {
-				if i%7 == 0 { // another instance
+				if i%7 == 0 { // a new instance
 					want = append(want, "meta")
 				}
 				want = append(want, fmt.Sprint("volume/", i/20))
@@ -222,8 +222,8 @@ func TestDialogue(t *testing.T) {
 	}
 }
 
-// TestFaults checks that a receiver that knows offsets gets each record exactly once and in one
-// archive, in spite of failed requests.
+// TestFaults checks that a receiver with offsets gets each record exactly once and in one archive,
+// despite failed requests.
 func TestFaults(t *testing.T) {
 	for _, f := range []fault{refuse, half, deaf, busy, strange, moved, timeout} {
 		for _, every := range []int{2, 5} {
@@ -254,9 +254,9 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestHour pushes for an hour. The receiver is killed five times in the middle of a request, and
-// another one continues 30 s later with the files that it finds. No record is lost, and pmlogcheck
-// reports no problem.
+// TestHour pushes for an hour. The receiver is killed five times in the middle of a request, and 30
+// s later another one continues with its files. No record may be lost, and pmlogcheck must report
+// no problem.
 func TestHour(t *testing.T) {
 	all := t.TempDir()
 	base, dir := filepath.Join(all, "a"), filepath.Join(all, "0")
@@ -283,7 +283,7 @@ func TestHour(t *testing.T) {
 			if kill {
 				t.Error("no request of a volume in 30 s")
 			}
-			defer w.h.(*push.Receiver).Close() // which still looks after files of its own
+			defer w.h.(*push.Receiver).Close() // it still uses the old directory
 			found := filepath.Join(all, fmt.Sprint(r.n))
 			if err := os.CopyFS(found, os.DirFS(dir)); err != nil {
 				t.Fatal(err)
@@ -311,8 +311,8 @@ func TestHour(t *testing.T) {
 	})
 }
 
-// TestAgain checks that another archive begins when the receiver has lost one, or when it knows no
-// offsets and may have stored part of a request. All archives together have all records.
+// TestAgain checks that another archive begins when the receiver has lost one, or when it has no
+// offsets and may have stored part of a request. All archives together must have all records.
 func TestAgain(t *testing.T) {
 	for _, c := range []struct {
 		f   fault
@@ -367,7 +367,7 @@ func readAll(t *testing.T, base string, seen map[uint32]bool) {
 		t.Fatal(err)
 	}
 	if len(volumes) == 0 {
-		return // the archive was lost before it had one
+		return // the archive was lost before it had a volume
 	}
 	set, err := archive.Open(t.Context(), base)
 	if err != nil {
@@ -497,8 +497,8 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// TestSlowNetwork checks that a slow network makes progress: the part of a request that arrives in
-// time counts, and requests become shorter. They also do behind a proxy that limits requests.
+// TestSlowNetwork checks that a slow network makes progress: the received part of a request counts,
+// and requests become shorter. They also become shorter behind a proxy that limits requests.
 func TestSlowNetwork(t *testing.T) {
 	records := pcptest.AttackSize(4, 60)
 	for name, limit := range map[string]int{"slow": 10 << 10, "proxy": 0} {
@@ -524,7 +524,7 @@ func TestSlowNetwork(t *testing.T) {
 				t.Fatal(err)
 			}
 			d := pdu.Desc{PMID: pdu.MakePMID(60, 0, 1), Type: pdu.TypeString, InDom: pdu.NoInDom, Sem: pdu.SemInstant}
-			for i := range records { // a record does not arrive in the time of a request
+			for i := range records { // a record takes longer than a request may
 				b := pdu.ResultWriter{Time: start.Add(time.Duration(i) * time.Second)}
 				b.Begin(d.PMID)
 				b.Atom(pdu.NoInst, pdu.String(strings.Repeat(string(rune('a'+i%26)), 500<<10)))
@@ -552,8 +552,7 @@ func TestSlowNetwork(t *testing.T) {
 	}
 }
 
-// A slowWire passes so many bytes of a body each second until the request has ended; without a
-// limit it refuses longer requests, as proxies do.
+// A slowWire passes limit bytes per second. If limit is 0, it refuses long requests, as proxies do.
 type slowWire struct {
 	*wire
 	limit   int
@@ -582,7 +581,7 @@ func (w *slowWire) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.wire.RoundTrip(r)
 }
 
-// TestRedirects checks that the password is sent only to the host and port of the URL, also after
+// TestRedirects checks that the password is sent only to the host and port of the URL, even after
 // redirects.
 func TestRedirects(t *testing.T) {
 	elsewhere, hops, status := 0, 0, http.StatusTemporaryRedirect
@@ -592,7 +591,7 @@ func TestRedirects(t *testing.T) {
 	to := ""
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case hops > 0: // to itself
+		case hops > 0: // to the same server
 			hops--
 			http.Redirect(w, r, r.URL.Path, status)
 			return
@@ -641,7 +640,7 @@ func TestRedirects(t *testing.T) {
 	})
 }
 
-// TestLogin checks users, tokens and TLS over real connections. No error may have a password.
+// TestLogin checks users, tokens and TLS over real connections. No error may contain a password.
 func TestLogin(t *testing.T) {
 	rc := open(t, push.ReceiverOptions{Networks: []netip.Prefix{}, Users: []push.User{{Name: "web", Password: "s3cret"}, {Password: "t0ken"}}})
 	srv := httptest.NewTLSServer(rc)
@@ -690,7 +689,7 @@ func TestFollow(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer set.Close()
-		for range 30 { // over a volume, and new instances
+		for range 30 { // across volumes, with new instances
 			r.record(1)
 			if err := set.Refresh(t.Context()); err != nil {
 				t.Fatal(err)

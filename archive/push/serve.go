@@ -17,27 +17,27 @@ import (
 	"github.com/pcp-go/pcp/internal/loglimit"
 )
 
-// Headers of replies, beside those of pmproxy.
+// Headers of replies that pmproxy does not have.
 const (
-	offsetHeader = "Pcp-Push-Offset" // where the file ends now
+	offsetHeader = "Pcp-Push-Offset" // where the file ends
 	errorHeader  = "Pcp-Push-Error"
 )
 
-// A request is one in progress.
+// A request is a request in progress.
 type request struct {
 	r      *http.Request
 	params url.Values
 	client client
-	offset int64 // of the reply
+	offset int64 // end of the file, for the reply
 }
 
-// ServeHTTP serves a request.
+// ServeHTTP serves a request to /logger/.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	r.users.follow(r)
 	ctx, cancel := context.WithTimeout(hr.Context(), r.opts.Limits.requestTimeout)
 	defer cancel()
 	conn := http.NewResponseController(w)
-	_ = conn.SetReadDeadline(time.Now().Add(r.opts.Limits.requestTimeout)) // where there is a connection
+	_ = conn.SetReadDeadline(time.Now().Add(r.opts.Limits.requestTimeout)) // fails without a connection
 	defer context.AfterFunc(r.life, func() { _ = conn.SetReadDeadline(time.Now()) })()
 	q := &request{r: hr.WithContext(ctx)}
 	body, err := r.serve(q, w)
@@ -64,11 +64,11 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 		w.WriteHeader(status(err))
 	}
 	if hr.Method != http.MethodHead {
-		_, _ = w.Write(body) // the client has gone: there is nobody to tell
+		_, _ = w.Write(body) // an error means that the client has disconnected
 	}
 }
 
-// headerText is the text of an error, for a header. That of the file system is for the log.
+// headerText returns the text of an error for a header. It hides errors of the file system.
 func headerText(err error) string {
 	f, ok := errors.AsType[*failure](err)
 	if !ok {
@@ -126,7 +126,7 @@ func (r *Receiver) serve(q *request, w http.ResponseWriter) ([]byte, error) {
 	return q.success(0), err
 }
 
-// parsePath reads the numbers of a path.
+// parsePath parses the numbers in a path.
 func parsePath(what, rest string) (volume int, number uint32, err error) {
 	switch what {
 	case "meta":
@@ -164,7 +164,7 @@ func (q *request) success(number uint32) []byte {
 	return append(b, `"success":true}`...)
 }
 
-// appendString appends a JSON string as pmproxy writes it.
+// appendString appends a JSON string in pmproxy's form.
 func appendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	for _, c := range strings.ToValidUTF8(s, "\uFFFD") {
@@ -190,7 +190,7 @@ func (r *Receiver) serveLabel(q *request) ([]byte, error) {
 	if q.r.ContentLength > maxBody {
 		return nil, errTooLong
 	}
-	label, err := io.ReadAll(io.LimitReader(q.r.Body, labelLenV3+1)) // one more is a label of a wrong length
+	label, err := io.ReadAll(io.LimitReader(q.r.Body, labelLenV3+1)) // one more is too long
 	if err != nil {
 		return nil, r.bodyError(err)
 	}
@@ -202,7 +202,7 @@ func (r *Receiver) serveLabel(q *request) ([]byte, error) {
 	return q.success(a.Number), nil
 }
 
-// serveRecords takes over records.
+// serveRecords receives records.
 func (r *Receiver) serveRecords(q *request, w http.ResponseWriter, volume int, number uint32) error {
 	switch n := q.r.ContentLength; {
 	case n > maxBody:
@@ -233,8 +233,8 @@ func (r *Receiver) serveRecords(q *request, w http.ResponseWriter, volume int, n
 	return err
 }
 
-// bodyError is the error of a body that cannot be read to its end. The sender may send it again,
-// unless it is too long.
+// bodyError returns the error of a body that was not read to its end. Its status lets the sender
+// retry, unless the body is too long.
 func (r *Receiver) bodyError(err error) error {
 	switch _, tooLong := errors.AsType[*http.MaxBytesError](err); {
 	case tooLong:

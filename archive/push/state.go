@@ -18,10 +18,10 @@ import (
 // stateDir is the directory of states. No host can have this name.
 const stateDir = ".push"
 
-// A state is the part of an archive's state that outlives the Receiver.
+// A state is the part of an archive that outlives the Receiver.
 type state struct {
 	Number   uint32 `json:"archive"`
-	Base     string `json:"base"` // with the directory of its host
+	Base     string `json:"base"` // including the directory of its host
 	Owner    string `json:"owner"`
 	Timeout  int    `json:"timeout"` // seconds
 	Label    []byte `json:"label"`
@@ -95,7 +95,7 @@ func (r *Receiver) readState(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxState))
 }
 
-// isSound reports whether save can have written a state.
+// isSound reports whether a state is valid.
 func (s *state) isSound() bool {
 	l, err := parseLabel(s.Label)
 	dir, name := path.Split(s.Base)

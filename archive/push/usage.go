@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// A usage counts the bytes in the directory, in all and by client. Only archives with a known owner
-// count for a client.
+// A usage counts the bytes in the directory, in total and by client. Archives without a known owner
+// count only in total.
 type usage struct {
 	total    int64
 	clients  map[string]int64
-	archives map[string]int64 // by their base name
+	archives map[string]int64 // by base name
 	owners   map[string]string
-	stored   map[string]int // archives of each client
+	stored   map[string]int // number of archives of each client
 }
 
 func newUsage() usage {
 	return usage{clients: map[string]int64{}, archives: map[string]int64{}, owners: map[string]string{}, stored: map[string]int{}}
 }
 
-// add counts bytes of an archive.
+// add adds n bytes to an archive.
 func (u *usage) add(base string, n int64) {
 	u.total += n
 	owner, known := u.owners[base]
@@ -41,7 +41,7 @@ func (u *usage) own(base, owner string) {
 	}
 }
 
-// disown forgets an archive.
+// disown forgets the owner of an archive.
 func (u *usage) disown(base string) {
 	owner, known := u.owners[base]
 	if !known {
@@ -54,7 +54,7 @@ func (u *usage) disown(base string) {
 	}
 }
 
-// reserveHeld counts bytes that are going to be held in memory, unless there are too many.
+// reserveHeld reserves bytes of memory. It returns an error over a limit.
 func (r *Receiver) reserveHeld(a *incoming, n int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -69,7 +69,7 @@ func (r *Receiver) reserveHeld(a *incoming, n int64) error {
 	return nil
 }
 
-// releaseHeld returns bytes that were reserved.
+// releaseHeld undoes reserveHeld.
 func (r *Receiver) releaseHeld(a *incoming, n int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,7 +79,7 @@ func (r *Receiver) releaseHeld(a *incoming, n int64) {
 	}
 }
 
-// reserve counts bytes that are going to be written, unless there are too many.
+// reserve reserves bytes of the directory. It returns an error over a limit.
 func (r *Receiver) reserve(a *incoming, n int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,7 +96,7 @@ func (r *Receiver) reserve(a *incoming, n int64) error {
 	return nil
 }
 
-// release returns bytes that were reserved and not written.
+// release undoes reserve, after a failed write or for bytes that were removed.
 func (r *Receiver) release(a *incoming, n int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,8 +111,8 @@ func baseOf(name string) string {
 	return dir + strings.Join(parts[:min(dots, len(parts))], ".")
 }
 
-// measure counts the bytes of all files. Files that appear or disappear meanwhile may be counted or
-// not.
+// measure counts the bytes of all files. It may or may not count files that appear or disappear
+// meanwhile.
 func (r *Receiver) measure(ctx context.Context, u *usage) error {
 	return fs.WalkDir(r.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
@@ -120,7 +120,7 @@ func (r *Receiver) measure(ctx context.Context, u *usage) error {
 			return ctx.Err()
 		case err != nil && name == ".":
 			return err
-		case err != nil: // it has gone, or is others'
+		case err != nil: // it has disappeared, or is not readable
 			return nil
 		case e.IsDir() && name == stateDir:
 			return fs.SkipDir

@@ -9,16 +9,15 @@ import (
 	"time"
 )
 
-// settleTime is the minimum age of a changed file of users, so that no request sees one that is
-// half written.
+// settleTime is the least age of a changed file of users, so that no half-written file is read.
 const settleTime = time.Second
 
-// A usersFile is ReceiverOptions.UsersFile.
+// A usersFile is the file ReceiverOptions.UsersFile.
 type usersFile struct {
-	path string // empty for none
+	path string // or ""
 
 	mu   sync.Mutex
-	seen os.FileInfo // of the file that was read last
+	seen os.FileInfo // the file as last read
 }
 
 // follow replaces the users of r if the file has changed. An unusable file changes nothing.
@@ -50,7 +49,7 @@ func (f *usersFile) follow(r *Receiver) {
 	r.opts.Log.Info("the users who may push have changed", slog.String("file", f.path), slog.Int("users", len(users)))
 }
 
-// read reads the file. On Unix the other users of the system must not have access to it.
+// read reads the file. On Unix, other users of the system must not have access to it.
 func (f *usersFile) read() ([]User, error) {
 	file, err := os.Open(f.path)
 	if err != nil {

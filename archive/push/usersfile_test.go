@@ -16,7 +16,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// TestUsersFile: changes of the file count without a new start. A file that cannot be used, or that
+// TestUsersFile: changes of the file take effect without a restart. An invalid file, or one that
 // may be half written, changes nothing.
 func TestUsersFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "users")
