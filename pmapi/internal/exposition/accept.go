@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// A Style is a format of a page and how names are escaped.
+// A Style is the format of a page and the escaping of its names.
 type Style struct {
 	Format   Format
 	Escaping Escaping
 
-	named bool // the scraper has asked for an escaping, so the answer names its own
+	named bool // the scraper requested an escaping, so Content-Type names it
 }
 
 // ContentType returns the header Content-Type of a page.
@@ -31,10 +31,9 @@ func (s Style) ContentType() string {
 	return text
 }
 
-// negotiate returns the style that the header Accept of a scraper prefers among those that this
-// package can write. The argument plain is the format for text/plain and for a scraper that names
-// no format. Unknown parameters are ignored. Styles of equal weight rank in the order of the
-// header.
+// negotiate returns the supported style that the header Accept prefers. plain is the format for
+// text/plain and for a header without a format. Unknown parameters are ignored. Styles of equal
+// weight rank in the order of the header.
 func negotiate(accept string, plain Format) Style {
 	best, weight := Style{Format: plain}, 0.0
 	for item := range strings.SplitSeq(accept, ",") {
@@ -46,8 +45,8 @@ func negotiate(accept string, plain Format) Style {
 	return best
 }
 
-// StyleOf returns the style for the value of the parameter format of a request. If format is "", it
-// returns that of the header Accept. The argument plain is as in negotiate.
+// StyleOf returns the style for the value of the parameter format or, if that is "", for the header
+// Accept. plain is as in negotiate.
 func StyleOf(req *http.Request, format string, plain Format) (Style, error) {
 	if format == "" {
 		return negotiate(strings.Join(req.Header.Values("Accept"), ","), plain), nil
@@ -65,7 +64,7 @@ func parseFormat(name string) (f Format, ok bool) {
 	return Format(max(i, 0)), i >= 0
 }
 
-// parseAccepted reads one item of the header Accept.
+// parseAccepted parses one item of the header Accept.
 func parseAccepted(item string, plain Format) (style Style, q float64, ok bool) {
 	media, params, _ := strings.Cut(item, ";")
 	q, version := 1.0, ""

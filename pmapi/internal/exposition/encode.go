@@ -20,20 +20,20 @@ type Format int
 
 const (
 	OpenMetrics Format = iota // OpenMetrics 1.0.0
-	Prometheus                // the text format of Prometheus, version 0.0.4 or, with another Escaping than Underscores, 1.0.0
-	PCP                       // text 0.0.4 as PCP's pmproxy writes it: units and names as they are in PCP, all labels on each sample
+	Prometheus                // text format of Prometheus: version 1.0.0 if the scraper requested an escaping, else 0.0.4
+	PCP                       // text 0.0.4 of PCP's pmproxy: with PCP's units and names, and all labels on each sample
 )
 
 const defaultMaxSeries = 200_000
 
-// maxText limits the length of a string value as a label, in bytes.
+// maxText limits a string value in a label, in bytes.
 const maxText = 128
 
-// An Encoder writes the metrics of one export.Reader as pages of one format. Only one goroutine at
-// a time may use it. Fields must not change after the first Append.
+// An Encoder writes the metrics of one export.Reader as pages of one format. It must be used by one
+// goroutine at a time. Fields must not change after the first Append.
 type Encoder struct {
 	Format   Format
-	Escaping Escaping // how names are escaped; Colons is only for PCP, which also has Underscores
+	Escaping Escaping // of names; PCP has only Colons and Underscores
 	Times    bool     // write the times of values; else a scraper uses the time of the scrape
 	Strings  bool     // also write strings that are not discrete; each new value is a new series
 
@@ -45,27 +45,27 @@ type Encoder struct {
 	// pcp_gateway_truncated is 1. 0 means 200,000.
 	MaxSeries int
 
-	// Collisions lists the metrics whose names in this format equal that of another metric, and
-	// have a number therefore.
+	// Collisions lists the metrics that got a number because their name in this format is that of
+	// another metric. Append sets it.
 	Collisions []string
 
 	generation uint64
 	families   map[*export.Metric]*family
-	noBuckets  map[pdu.PMID]bool // metrics that look like histograms, and are not
-	target     []byte            // the lines of target_info
-	host       []label           // in PCP, those of the source
-	page       uint64            // the number of this page
-	at         time.Time         // of its values
-	order      []int             // of the values of one metric
-	parts      []int             // where the lines of each metric of the snapshot begin in the last page, and where the last ones end
-	written    int               // samples of this page
-	dropped    uint64            // samples of all pages that could not be written
-	failed     int               // metrics of this page
+	noBuckets  map[pdu.PMID]bool // metrics with bucket labels that are not histograms
+	target     []byte            // lines of target_info
+	host       []label           // labels of the source, for PCP
+	page       uint64            // number of this page
+	at         time.Time         // time of its values
+	order      []int             // order of the values of one metric
+	parts      []int             // where the lines of each metric begin in the last page, and where the last ones end
+	written    int               // number of samples in this page
+	dropped    uint64            // number of samples of all pages that could not be written
+	failed     int               // number of failed metrics in this page
 	truncated  bool
 }
 
-// Append adds a page to b. Equal snapshots make equal pages. If b has enough space, and no metric,
-// instance or string is new, Append allocates only for histograms.
+// Append appends a page to b. Equal snapshots make equal pages. If b has enough space, and no
+// metric, instance or string is new, Append allocates only for histograms.
 func (e *Encoder) Append(b []byte, s *export.Snapshot) []byte {
 	start := len(b)
 	if e.generation != s.Generation {
@@ -78,11 +78,11 @@ func (e *Encoder) Append(b []byte, s *export.Snapshot) []byte {
 		if b, ok = e.appendPage(b[:start], s); ok {
 			return b
 		}
-		e.prepare(s) // one metric more is no histogram
+		e.prepare(s) // one more metric is not a histogram
 	}
 }
 
-// prepare makes the families of the metrics.
+// prepare makes a family for each metric.
 func (e *Encoder) prepare(s *export.Snapshot) {
 	if isPCP := e.Format == PCP; isPCP != (e.Escaping == Colons) {
 		e.Escaping = Underscores
@@ -96,7 +96,7 @@ func (e *Encoder) prepare(s *export.Snapshot) {
 	for m := range s.All() {
 		byName[m.Name] = m
 	}
-	for _, name := range slices.Sorted(maps.Keys(byName)) { // of metrics with one name, the first in this order has it
+	for _, name := range slices.Sorted(maps.Keys(byName)) { // the first of several metrics keeps the name
 		if f := e.family(byName[name], &names); f != nil {
 			e.families[byName[name]] = f
 		}
@@ -119,8 +119,8 @@ func (e *Encoder) appendTarget(b []byte, host []label) []byte {
 	return append(e.appendSeries(b, base.TargetInfo, host), " 1\n"...)
 }
 
-// appendPage writes a page. It returns ok false if a metric that looked like a histogram is not
-// one. The caller then starts the page again.
+// appendPage writes a page. It returns ok false if a metric turned out not to be a histogram. The
+// caller then starts the page again.
 func (e *Encoder) appendPage(b []byte, s *export.Snapshot) (_ []byte, ok bool) {
 	e.page++
 	e.at, e.written, e.failed, e.truncated = s.Time, 0, 0, false
@@ -178,7 +178,7 @@ func (e *Encoder) limit() int {
 
 func (e *Encoder) full() bool { return e.written >= e.limit() }
 
-// sums finds the values of single metrics by their names.
+// sums returns a function that finds the value of a singular metric by its name.
 func (e *Encoder) sums(s *export.Snapshot) func(name string) (base.Number, bool) {
 	return func(name string) (base.Number, bool) {
 		if name == "" {
@@ -199,7 +199,7 @@ func (e *Encoder) sums(s *export.Snapshot) func(name string) (base.Number, bool)
 	}
 }
 
-// appendSamples writes the values of a family in the order of the instances' numbers.
+// appendSamples writes the values of a family in the order of instance numbers.
 func (e *Encoder) appendSamples(b []byte, f *family, values pdu.ValueSet) []byte {
 	for _, i := range e.inOrder(values) {
 		if e.full() {
@@ -213,7 +213,7 @@ func (e *Encoder) appendSamples(b []byte, f *family, values pdu.ValueSet) []byte
 			continue
 		}
 		l := e.lineOf(f, values.Inst(i), text)
-		if l.page == e.page { // instances that differ in nothing that is written: only one can be
+		if l.page == e.page { // an earlier instance has the same labels
 			e.dropped++
 			continue
 		}
@@ -225,7 +225,7 @@ func (e *Encoder) appendSamples(b []byte, f *family, values pdu.ValueSet) []byte
 	return b
 }
 
-// inOrder has the indices of values by the numbers of their instances.
+// inOrder returns the indices of values in the order of instance numbers.
 func (e *Encoder) inOrder(values pdu.ValueSet) []int {
 	e.order = e.order[:0]
 	rising := true
@@ -239,8 +239,8 @@ func (e *Encoder) inOrder(values pdu.ValueSet) []int {
 	return e.order
 }
 
-// valueOf returns the written form of a value: a number or, for a string, the bytes of the label.
-// ok is false for a malformed value.
+// valueOf returns a value as a number or, for a string, as the bytes of its label. ok is false for
+// a malformed value.
 func (f *family) valueOf(a pdu.Atom) (n base.Number, text []byte, ok bool) {
 	if f.kind != base.Info {
 		n, ok = base.NumberOf(a)
@@ -257,7 +257,8 @@ func (f *family) valueOf(a pdu.Atom) (n base.Number, text []byte, ok bool) {
 	return base.Number{Float: 1, Integer: 1, IsInt: true}, text, a.Type == pdu.TypeString
 }
 
-// lineOf is the line of an instance, made when it is first seen and when it has changed.
+// lineOf returns the line of an instance. It makes a new line if the instance or its value has
+// changed.
 func (e *Encoder) lineOf(f *family, id pdu.InstID, value []byte) *line {
 	s, known := f.series[id]
 	inst := f.metric.InDom.Instance(id)
@@ -271,7 +272,7 @@ func (e *Encoder) lineOf(f *family, id pdu.InstID, value []byte) *line {
 	labels = e.withHost(labels)
 	if f.kind == base.Info {
 		labels = slices.DeleteFunc(labels, func(l label) bool { return l.name == "value" })
-		if len(value) > 0 { // an empty label is the same as none
+		if len(value) > 0 { // an empty label equals none
 			labels = append(labels, label{"value", string(value), "value"})
 		}
 	}
@@ -285,7 +286,7 @@ func (e *Encoder) lineOf(f *family, id pdu.InstID, value []byte) *line {
 	return l
 }
 
-// withHost adds the labels of the host that the series does not have itself.
+// withHost adds those labels of the host that the series lacks.
 func (e *Encoder) withHost(labels []label) []label {
 	for _, l := range e.host {
 		if !slices.ContainsFunc(labels, func(own label) bool { return own.name == l.name }) {
@@ -295,7 +296,7 @@ func (e *Encoder) withHost(labels []label) []label {
 	return labels
 }
 
-// forget drops the lines of instances that have gone, when they are more than those that are there.
+// forget drops the lines of former instances when they outnumber the present ones.
 func (f *family) forget(page uint64, present int) {
 	if len(f.series) <= 2*present+8 && len(f.lines) <= 2*present+8 {
 		return
@@ -304,7 +305,7 @@ func (f *family) forget(page uint64, present int) {
 	maps.DeleteFunc(f.lines, func(_ string, l *line) bool { return l.page != page })
 }
 
-// endSample writes what follows a sample's name and labels.
+// endSample writes the rest of a sample after its name and labels.
 func (e *Encoder) endSample(b []byte, n base.Number) []byte {
 	b = n.Append(b)
 	if e.Times {
@@ -320,7 +321,7 @@ func (e *Encoder) endSample(b []byte, n base.Number) []byte {
 	return append(b, '\n')
 }
 
-// gatewayMetrics are what a page says of itself.
+// gatewayMetrics are a page's own metrics.
 var gatewayMetrics = [...]struct {
 	name, help string
 	counter    bool
@@ -347,7 +348,7 @@ func (e *Encoder) appendGateway(b []byte) []byte {
 	return b
 }
 
-// appendOwnHeader writes the text before the value of one of the page's own metrics.
+// appendOwnHeader writes everything before the value of one of the page's own metrics.
 func appendOwnHeader(b []byte, f Format, name, help, unit string, isCounter bool) []byte {
 	kind, suffix, inType := "gauge", "", ""
 	if isCounter {

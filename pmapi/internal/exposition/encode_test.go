@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "write the golden pages")
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 500e6, time.UTC)
 
-// page is the page of what a source has now, which is checked.
+// page returns a page of the current values of a source, and checks it.
 func page(t testing.TB, e *exposition.Encoder, src *pmapitest.Source) (string, *parsed) {
 	t.Helper()
 	c := src.Context()
@@ -32,7 +32,8 @@ func page(t testing.TB, e *exposition.Encoder, src *pmapitest.Source) (string, *
 	return pageOf(t, e, &export.Reader{Context: c})
 }
 
-// pageOf is the page of what a reader reads now. An Encoder has one reader all its life.
+// pageOf returns a page of what a reader reads, and checks it. An Encoder must always have the same
+// reader.
 func pageOf(t testing.TB, e *exposition.Encoder, r *export.Reader) (string, *parsed) {
 	t.Helper()
 	s, err := r.Read(t.Context())
@@ -62,14 +63,14 @@ func source(t testing.TB) *pmapitest.Source {
 	return src
 }
 
-// add enters a metric with values that are those of its instances.
+// add adds a metric with a value for each instance.
 func add[T pmapitest.Value](src *pmapitest.Source, m pmapitest.Metric[T], values ...T) *pmapitest.Metric[T] {
 	metric := pmapitest.Add(src, m)
 	metric.Set(values...)
 	return metric
 }
 
-// everything is a source with a metric of each kind.
+// everything returns a source with a metric of each kind.
 func everything(t *testing.T) *pmapitest.Source {
 	src := source(t)
 	src.Labels = `{"hostname":"web1","machineid":"123","zone":"Köln"}`
@@ -97,8 +98,8 @@ func everything(t *testing.T) *pmapitest.Source {
 	return src
 }
 
-// TestGolden compares pages with the golden pages, which were checked by reading: one source in
-// all formats.
+// TestGolden compares the pages of one source in all formats with golden files, which were checked
+// by reading.
 func TestGolden(t *testing.T) {
 	src := everything(t)
 	for name, e := range map[string]*exposition.Encoder{
@@ -124,8 +125,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestColons: pmproxy's older form is its newer one with colons in the names and shorter
-// comments.
+// TestColons: pmproxy's older form has colons in names and shorter comments.
 func TestColons(t *testing.T) {
 	src := everything(t)
 	newer, _ := page(t, &exposition.Encoder{Format: exposition.PCP}, src)
@@ -143,7 +143,7 @@ func TestColons(t *testing.T) {
 	}
 }
 
-// TestUnits: units are brought to base units, which end the name.
+// TestUnits: values are in base units, which end the name.
 func TestUnits(t *testing.T) {
 	const perMSec, perSec, perHour = pdu.Units(0xf<<24 | 2<<12), pdu.Units(0xf<<24 | 3<<12), pdu.Units(0xf<<24 | 5<<12)
 	for _, test := range []struct {
@@ -210,8 +210,8 @@ func TestIntegers(t *testing.T) {
 	}
 }
 
-// TestDropped: a value that a counter cannot have is left out and counted, and so is a metric
-// that fails.
+// TestDropped: values that a counter cannot have are omitted and counted, and so are failed
+// metrics.
 func TestDropped(t *testing.T) {
 	src := source(t)
 	d := src.InDom("a", "b", "c")
@@ -237,9 +237,9 @@ func TestDropped(t *testing.T) {
 // in the order of names keeps it.
 func TestCollisions(t *testing.T) {
 	for _, test := range []struct {
-		metrics string // names, with c for counters, i for strings, h for histograms, and g for others
+		metrics string // names after c for counter, i for string, h for histogram, and g for others
 		format  exposition.Format
-		want    string // of families
+		want    string // names of families
 	}{
 		{"g:a.b g:a_b", 0, "a_b a_b_2"},
 		{"g:a.b c:a_b", 0, "a_b a_b_2"},
@@ -291,8 +291,7 @@ func TestCollisions(t *testing.T) {
 	}
 }
 
-// TestSeries: instances with the same labels become one series, and instances that arrive out of
-// order are sorted.
+// TestSeries: instances with equal labels become one series, and instances are sorted.
 func TestSeries(t *testing.T) {
 	src := source(t)
 	d := src.InDom()
@@ -313,7 +312,7 @@ func TestSeries(t *testing.T) {
 	if got, want := p.lines[3], `a{instid="7",instname="one"} 7`; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	// A name moves on to another instance.
+	// A name moves to another instance.
 	d.SetLabels("", nil)
 	d.SetInstances(pdu.Instance{ID: 3, Name: "x"}, pdu.Instance{ID: 4, Name: "c"})
 	m.Clear()
@@ -355,7 +354,7 @@ func TestMaxSeries(t *testing.T) {
 	add(src, pmapitest.Metric[uint32]{Name: "a", InDom: d}, 1, 2, 3)
 	add(src, pmapitest.Metric[uint32]{Name: "b", InDom: d, Sem: pdu.SemCounter, Labels: `{"buckets":"disjoint"}`}, 1, 2, 3)
 	add(src, pmapitest.Metric[uint32]{Name: "c"}, 1)
-	for limit, want := range map[int]int{1: 1, 3: 3, 4: 4, 5: 4, 8: 4, 9: 9, 10: 9} { // a histogram is there as a whole, or not
+	for limit, want := range map[int]int{1: 1, 3: 3, 4: 4, 5: 4, 8: 4, 9: 9, 10: 9} { // a histogram is complete or missing
 		_, p := page(t, &exposition.Encoder{MaxSeries: limit}, src)
 		n := len(p.lines) - 3
 		if truncated := p.samples["pcp_gateway_truncated"]; n != want || truncated != map[bool]string{true: "1", false: "0"}[n < 9] {

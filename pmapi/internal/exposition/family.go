@@ -8,35 +8,34 @@ import (
 	"github.com/pcp-go/pcp/pmapi/internal/base"
 )
 
-// A family is a metric in its written form. It is made once, and used until metrics are described
-// again.
+// A family is the encoded form of a metric, until metadata is read again.
 type family struct {
 	metric *export.Metric
 	kind   base.Shape
 	conv   base.Conversion
-	name   string // in TYPE
-	sample string // of its samples, except for histograms
+	name   string // name in TYPE
+	sample string // name of its samples, except for histograms
 	header []byte // the lines before the samples
 	labels []label
 	series map[pdu.InstID]series
-	lines  map[string]*line // by their text
-	bucket *buckets         // of histograms
+	lines  map[string]*line // by text
+	bucket *buckets         // nil unless it is a histogram
 }
 
-// A series is one instance of a family, as last written.
+// A series is an instance of a family, as last written.
 type series struct {
-	inst  *export.Instance // nil for a metric of a single value
-	value string           // of a string
+	inst  *export.Instance // nil for a singular metric
+	value string           // string value
 	line  *line
 }
 
-// A line is the text before the value of a sample: name and labels, and a space.
+// A line is the text before the value of a sample: name, labels, and a space.
 type line struct {
 	text []byte
-	page uint64 // the number of the page that it was last written to
+	page uint64 // number of the last page with it
 }
 
-// family makes the family of a metric. It returns nil for a metric that this format lacks.
+// family makes the family of a metric. It returns nil if this format cannot express the metric.
 func (e *Encoder) family(m *export.Metric, names *base.Names) *family {
 	f := &family{metric: m, conv: base.Same, series: map[pdu.InstID]series{}, lines: map[string]*line{}}
 	switch m.Desc.Type {
@@ -72,11 +71,11 @@ func (e *Encoder) family(m *export.Metric, names *base.Names) *family {
 	return f
 }
 
-// setName gives the family its name, with a number if another family has that.
+// setName sets the name of the family, with a number if another family has that name.
 func (f *family) setName(e *Encoder, names *base.Names) {
 	name := base.NameOf(f.metric.Name, f.conv.Unit, f.kind)
 	if e.Format == PCP {
-		name = base.Name{Stem: f.metric.Name, Shape: base.Gauge} // of a single sample, as it is
+		name = base.Name{Stem: f.metric.Name, Shape: base.Gauge} // each sample has the name as it is
 	}
 	name, numbered := names.Add(name, e.Escaping.escape)
 	if numbered {
@@ -84,11 +83,11 @@ func (f *family) setName(e *Encoder, names *base.Names) {
 	}
 	f.name, f.sample = name.Write(e.Escaping.escape)
 	if e.Format == Prometheus {
-		f.name = f.sample // whose TYPE has the name of the samples
+		f.name = f.sample // TYPE has the name of the samples
 	}
 }
 
-// typeText is the word after TYPE.
+// typeText returns the word after TYPE.
 func (f *family) typeText(format Format) string {
 	switch f.kind {
 	case base.Counter:
@@ -107,7 +106,7 @@ func (f *family) typeText(format Format) string {
 	return "gauge"
 }
 
-// appendHeader writes the lines that describe a family.
+// appendHeader writes the lines before the samples of a family.
 func (e *Encoder) appendHeader(b []byte, f *family, isBase bool) []byte {
 	m, help := f.metric, f.metric.Line
 	if e.Format == PCP {
@@ -146,7 +145,7 @@ func (e *Encoder) appendHeader(b []byte, f *family, isBase bool) []byte {
 	return b
 }
 
-// appendPCP5 writes the comment of pmproxy that describes a metric, or its older form.
+// appendPCP5 writes pmproxy's comment that describes a metric, or its older form.
 func appendPCP5(b []byte, m *export.Metric, older bool) []byte {
 	indom, units := "PM_INDOM_NULL", m.Desc.Units.String()
 	if m.InDom != nil {

@@ -14,19 +14,18 @@ import (
 )
 
 // A Handler serves the metrics of a Reader. It uses the format that the parameter format or the
-// header Accept of the scraper requests, and gzip if the scraper accepts it. It serves one scrape
-// at a time; others wait. A scrape that has begun is completed within the time limit of the
-// Reader's context, also if the scraper disconnects. If the source fails, the status is 503, so
-// Prometheus sets up to 0.
+// header Accept of the scraper requests, and gzip if the scraper accepts it. It is safe for
+// concurrent use, but serves one scrape at a time; others wait. A scrape that has begun continues,
+// even if the scraper disconnects, up to the time limit of the Reader's context. If the source
+// fails, the status is 503, so Prometheus sets up to 0.
 type Handler struct {
 	Reader *export.Reader // required; nothing else may use it
 
-	// Plain is the format of text/plain and for requests that name no format: Prometheus, or PCP
-	// for the names of pmproxy. OpenMetrics, the zero value, means Prometheus.
+	// Plain is the format for text/plain and for requests without a format: Prometheus, or PCP for
+	// the names of pmproxy. OpenMetrics, the zero value, means Prometheus.
 	Plain Format
 
-	// Views maps values of the parameter view to other pages of the metrics of the Reader's
-	// context.
+	// Views maps values of the parameter view to other pages on the Reader's context.
 	Views map[string]View
 
 	Strings bool         // as in Encoder
@@ -39,7 +38,7 @@ type Handler struct {
 	page   []byte
 
 	encoders map[Style]*Encoder
-	logged   map[string]bool // metrics
+	logged   map[string]bool // metrics whose collision was logged
 }
 
 func (h *Handler) init() {
@@ -89,7 +88,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// scrape makes a page. It is the caller's.
+// scrape returns a new page.
 func (h *Handler) scrape(ctx context.Context, p Pager, s Style) ([]byte, error) {
 	select {
 	case h.turn <- struct{}{}:
@@ -97,7 +96,7 @@ func (h *Handler) scrape(ctx context.Context, p Pager, s Style) ([]byte, error) 
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	page, err := p.AppendPage(context.WithoutCancel(ctx), h.page[:0], s) // for a Reader that is interrupted begins with all metadata again
+	page, err := p.AppendPage(context.WithoutCancel(ctx), h.page[:0], s) // an interrupted Reader would read all metadata again
 	if err != nil {
 		return nil, err
 	}

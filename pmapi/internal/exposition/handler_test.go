@@ -28,7 +28,7 @@ const (
 		"text/plain;version=1.0.0;escaping=allow-utf-8;q=0.3,text/plain;version=0.0.4;q=0.2,*/*;q=0.1"
 )
 
-// serve answers a request with a handler of a source of few metrics.
+// serve sends a request to a handler of a source with few metrics.
 func serve(t *testing.T, h *exposition.Handler, method, target string, header ...string) *http.Response {
 	t.Helper()
 	req := httptest.NewRequestWithContext(t.Context(), method, target, nil)
@@ -59,7 +59,7 @@ func disks(t testing.TB) *pmapitest.Source {
 	return src
 }
 
-// TestNegotiation: the format is the one that a scraper prefers, or the one of the parameter.
+// TestNegotiation: the format is that of the parameter, or the one that the scraper prefers.
 func TestNegotiation(t *testing.T) {
 	h := handler(disks(t))
 	asPCP := handler(disks(t))
@@ -115,14 +115,14 @@ func TestNegotiation(t *testing.T) {
 	}
 }
 
-// A hello is a view that greets.
+// A hello is a View with a greeting.
 type hello struct{ host string }
 
 func (h hello) AppendPage(_ context.Context, b []byte, s exposition.Style) ([]byte, error) {
 	return fmt.Appendf(b, "hello{host=%q,format=\"%d\"} 1\n", h.host, s.Format), nil
 }
 
-// TestViews: a view uses the context of the handler, and exists beside the page of all metrics.
+// TestViews: a view uses the context of the handler, and does not replace the page of all metrics.
 func TestViews(t *testing.T) {
 	h := handler(disks(t))
 	h.Views = map[string]exposition.View{"hello": func(c *pmapi.Context) exposition.Pager { return hello{c.HostName(t.Context())} }}
@@ -140,7 +140,7 @@ func TestViews(t *testing.T) {
 	}
 }
 
-// TestCollisionLog: names that collide are logged once, not with each page.
+// TestCollisionLog: a collision of names is logged only once.
 func TestCollisionLog(t *testing.T) {
 	src := disks(t)
 	add(src, pmapitest.Metric[int32]{Name: "a.b"}, 1)
@@ -196,8 +196,7 @@ func TestGzip(t *testing.T) {
 	}
 }
 
-// TestSourceAway: while the source is unreachable the status says so. Afterwards there are pages
-// again.
+// TestSourceAway: the status tells that the source is unreachable. Later there are pages again.
 func TestSourceAway(t *testing.T) {
 	src := disks(t)
 	src.AutoReconnect = true
@@ -215,7 +214,7 @@ func TestSourceAway(t *testing.T) {
 	}
 }
 
-// TestConcurrentScrapes: concurrent scrapers each get a whole page, in the requested format.
+// TestConcurrentScrapes: each concurrent scraper gets a whole page in its format.
 func TestConcurrentScrapes(t *testing.T) {
 	src := disks(t)
 	server := httptest.NewServer(handler(src))
@@ -244,8 +243,8 @@ func TestConcurrentScrapes(t *testing.T) {
 	scrapers.Wait()
 }
 
-// TestScraperLeaves: a scraper that goes away neither stops others nor makes them request
-// everything again.
+// TestScraperLeaves: a scraper that disconnects neither stops others nor makes them read all
+// metadata again.
 func TestScraperLeaves(t *testing.T) {
 	var lookups atomic.Int32
 	hold, release := make(chan chan struct{}, 1), make(chan struct{})
@@ -282,7 +281,7 @@ func TestScraperLeaves(t *testing.T) {
 	waiting, stop := context.WithCancel(t.Context())
 	stop()
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequestWithContext(waiting, "GET", "/metrics", nil)) // does not wait for its turn
+	h.ServeHTTP(w, httptest.NewRequestWithContext(waiting, "GET", "/metrics", nil)) // stops waiting for its turn
 	if w.Code != 503 {
 		t.Errorf("a scraper that has left while it waited: %d", w.Code)
 	}
@@ -297,7 +296,7 @@ func TestScraperLeaves(t *testing.T) {
 	}
 }
 
-// TestAllocs: a page of 1,200 metrics is written without allocation from the second time on.
+// TestAllocs: from the second time on, a page of 1,200 metrics is written without an allocation.
 func TestAllocs(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
@@ -319,7 +318,8 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// manyMetrics is a snapshot of 1,200 metrics, a third of them with 4 instances, some of strings.
+// manyMetrics returns a snapshot of 1,200 metrics, a third of them with 4 instances, some with
+// strings.
 func manyMetrics(t testing.TB) (*export.Snapshot, *exposition.Encoder) {
 	src := source(t)
 	src.Labels = `{"hostname":"web1"}`

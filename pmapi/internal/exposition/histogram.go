@@ -12,14 +12,14 @@ import (
 	"github.com/pcp-go/pcp/pmapi/internal/base"
 )
 
-// buckets are how the instances of a metric are those of a histogram.
+// buckets describes a metric whose instances are buckets.
 type buckets struct {
 	cumulative bool
-	bound      base.Conversion // of upper bounds
-	sum        string          // the name of the metric that has the sum; ""
+	bound      base.Conversion // conversion of the upper bounds
+	sum        string          // name of the metric with the sum, or ""
 }
 
-// findBuckets makes a histogram of a family whose labels say so.
+// findBuckets makes a family a histogram if its labels say so.
 func (f *family) findBuckets() {
 	m := f.metric
 	how, _ := m.Labels.Lookup("buckets")
@@ -48,7 +48,7 @@ func (f *family) findBuckets() {
 	} else {
 		f.kind = base.GaugeHistogram
 	}
-	// A histogram has counts as values, but its name has the unit of the observed values.
+	// A histogram counts, but its name has the unit of the observed values.
 	f.conv = f.bucket.bound
 }
 
@@ -58,7 +58,7 @@ type bucket struct {
 	count base.Number
 }
 
-// boundOf is the upper bound of an instance, by its label "le".
+// boundOf returns the upper bound of an instance, from its label "le".
 func (b *buckets) boundOf(inst *export.Instance) (le float64, ok bool) {
 	text, ok := inst.Labels.Lookup("le")
 	if !ok {
@@ -71,22 +71,22 @@ func (b *buckets) boundOf(inst *export.Instance) (le float64, ok bool) {
 	return b.bound.Float(le), true
 }
 
-// A group of buckets is one histogram: those whose other labels are equal.
+// A group holds the buckets of one histogram: their other labels are equal.
 type group struct {
 	labels  []label
-	key     string // the labels as they are written
+	key     string // the encoded labels
 	buckets []bucket
 }
 
-// appendHistograms writes the histograms of a metric. ok is false if its instances turn out not
-// to be buckets. sum finds the values of other metrics by name.
+// appendHistograms writes the histograms of a metric. It returns ok false if the instances are not
+// buckets. sum finds the values of other metrics by name.
 func (e *Encoder) appendHistograms(b []byte, f *family, values pdu.ValueSet, sum func(name string) (base.Number, bool)) (_ []byte, ok bool) {
 	groups, ok := e.groups(f, values)
 	if !ok {
 		return b, false
 	}
 	if len(groups) > 1 {
-		sum = func(string) (base.Number, bool) { return base.Number{}, false } // which is that of all of them
+		sum = func(string) (base.Number, bool) { return base.Number{}, false } // it would be that of all
 	}
 	for _, g := range groups {
 		if b, ok = e.appendHistogram(b, f, g, sum); !ok {
@@ -121,8 +121,9 @@ func (e *Encoder) groups(f *family, values pdu.ValueSet) (groups []*group, ok bo
 	return groups, true
 }
 
-// cumulate sorts the buckets of a group and makes their counts cumulative, with one for +Inf; ok is
-// false if two have one bound, or counts fall that must not.
+// cumulate sorts the buckets of a group and adds one for +Inf. It makes their counts cumulative
+// unless they are already. It returns ok false if two buckets have the same bound, or if cumulative
+// counts fall.
 func (g *group) cumulate(are bool) (total base.Number, ok bool) {
 	slices.SortFunc(g.buckets, func(a, b bucket) int { return cmp.Compare(a.le, b.le) })
 	total = base.Number{IsInt: true}
@@ -144,13 +145,14 @@ func (g *group) cumulate(are bool) (total base.Number, ok bool) {
 	return total, true
 }
 
-// appendHistogram writes a histogram. It returns ok false if the values are not one.
+// appendHistogram writes a histogram. It returns ok false if the values are not those of a
+// histogram.
 func (e *Encoder) appendHistogram(b []byte, f *family, g *group, sum func(name string) (base.Number, bool)) (_ []byte, ok bool) {
 	total, ok := g.cumulate(f.bucket.cumulative)
 	if !ok {
 		return b, false
 	}
-	if e.written+len(g.buckets)+2 > e.limit() { // a part of one would be another one
+	if e.written+len(g.buckets)+2 > e.limit() { // a truncated histogram would be a different one
 		e.truncated = true
 		return b, true
 	}
@@ -178,7 +180,7 @@ func (e *Encoder) appendHistogram(b []byte, f *family, g *group, sum func(name s
 	return b, true
 }
 
-// boundText writes the bound of a bucket, in OpenMetrics always with a point or an exponent.
+// boundText returns the bound of a bucket, in OpenMetrics always with a point or an exponent.
 func (e *Encoder) boundText(le float64) string {
 	text := string(base.Number{Float: le}.Append(nil))
 	if e.Format == OpenMetrics && !strings.ContainsAny(text, ".eI") {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzNegotiate: a scraper gets an existing format for any Accept header.
+// FuzzNegotiate: any Accept header leads to an existing format.
 func FuzzNegotiate(f *testing.F) {
 	for _, header := range []string{"", "*/*", "text/plain;version=0.0.4;q=0.2", "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,text/plain", ";;,=;q=x,\"", "text/*;q=NaN"} {
 		f.Add(header)
@@ -21,7 +21,7 @@ func FuzzNegotiate(f *testing.F) {
 			if !kind.named && kind.Escaping != Underscores || kind.named && kind.Format == PCP {
 				t.Errorf("escaping %v, named %v, in format %d", kind.Escaping, kind.named, kind.Format)
 			}
-			// A header that names only the negotiated type leads to the same type.
+			// The resulting Content-Type, as an Accept header, leads to the same style.
 			if again := negotiate(kind.ContentType(), plain); again != kind && kind.Format != PCP {
 				t.Errorf("%v is taken for %v", kind, again)
 			}
@@ -29,7 +29,7 @@ func FuzzNegotiate(f *testing.F) {
 	})
 }
 
-// unescapeValues undoes the escaping "values", as Prometheus does.
+// unescapeValues undoes the escaping "values" as Prometheus does.
 func unescapeValues(s string) (string, bool) {
 	rest, ok := strings.CutPrefix(s, "U__")
 	if !ok {
@@ -56,7 +56,7 @@ func unescapeValues(s string) (string, bool) {
 	return b.String(), true
 }
 
-// FuzzEscape: escaped names are valid names, and names of the scheme "values" can be unescaped.
+// FuzzEscape: escaped names are valid, and names in "values" can be unescaped.
 func FuzzEscape(f *testing.F) {
 	for _, name := range []string{"disk.dev.read", "a_b", "9", "ü", "\xff", "U__a", "U__x_2e_", "a b", "__", "a\x00b"} {
 		f.Add(name)
@@ -80,8 +80,8 @@ func FuzzEscape(f *testing.F) {
 	})
 }
 
-// TestEscape: names are escaped as in the library of Prometheus, which however loses a digit at
-// the beginning in "underscores".
+// TestEscape: names are escaped as by Prometheus' library, except that it loses a leading digit in
+// "underscores".
 func TestEscape(t *testing.T) {
 	for _, c := range []struct{ name, underscores, dots, values string }{
 		{"disk.dev.rd_x", "disk_dev_rd_x", "disk_dot_dev_dot_rd__x", "U__disk_2e_dev_2e_rd__x"},
@@ -100,7 +100,7 @@ func TestEscape(t *testing.T) {
 	}
 }
 
-// FuzzQuoted: texts are escaped so that they can be read again, in one line.
+// FuzzQuoted: quoted texts are on one line, and can be unquoted.
 func FuzzQuoted(f *testing.F) {
 	for _, text := range []string{"", "a\nb", `\n"`, "ü\xff", `\\`} {
 		f.Add(text)

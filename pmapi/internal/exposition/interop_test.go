@@ -56,11 +56,11 @@ func TestInteropPages(t *testing.T) {
 	}
 }
 
-// namesOfPCP are what promtool dislikes of names and texts, which are PCP's.
+// namesOfPCP matches promtool's remarks about the names and texts of PCP.
 var namesOfPCP = regexp.MustCompile(`no help text|should not contain abbreviated units|use base unit|should not (have|use) "_(total|count|sum|bucket|info)"|` +
 	`metric names should (not contain ':'|be written in 'snake_case')|should not include type|counter metrics should have "_total" suffix`)
 
-// TestInteropPromtool: promtool reads the page, and its remarks are about names of PCP alone.
+// TestInteropPromtool: promtool accepts the page, and remarks only on PCP's names.
 func TestInteropPromtool(t *testing.T) {
 	promtool := pcptest.Optional(t, "promtool")
 	h, _ := realHandler(t, "pmcd", "linux", "sample", "proc")
@@ -79,15 +79,14 @@ func TestInteropPromtool(t *testing.T) {
 	}
 }
 
-// TestInteropPrometheus: a real Prometheus scrapes without an error, and its rates are those of
-// pmval.
+// TestInteropPrometheus: Prometheus scrapes without an error, and its rates equal those of pmval.
 func TestInteropPrometheus(t *testing.T) {
 	pcptest.Optional(t, "prometheus")
 	h, pmcd := realHandler(t, "pmcd", "linux", "sample")
-	h.Times = true // which rates are exact with
+	h.Times = true // makes rates exact
 	server := httptest.NewServer(h)
 	defer server.Close()
-	interval := "3s" // also what a scrape may take: the machine may have other work
+	interval := "3s" // also the time limit of a scrape, for a busy machine
 	if *scrapeFor > 30*time.Second {
 		interval = "5s"
 	}
@@ -100,7 +99,7 @@ func TestInteropPrometheus(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatalf("too few scrapes:\n%s", p.Log())
 		}
-		time.Sleep(100 * time.Millisecond) // between questions
+		time.Sleep(100 * time.Millisecond) // between queries
 	}
 	scrapes, good := value("sum(count_over_time(up[1h]))"), value("sum(sum_over_time(up[1h]))")
 	samples := value("sum(scrape_samples_scraped)")

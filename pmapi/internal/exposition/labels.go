@@ -9,15 +9,14 @@ import (
 	"github.com/pcp-go/pcp/pmapi/export"
 )
 
-// A label is a label of a sample, with its name in written form.
+// A label is a label of a sample: its encoded name, its value, and its name in PCP.
 type label struct{ name, value, pcp string }
 
-// defaultDrop lists the labels that an Encoder leaves out by default. They differ from host to
-// host and carry little information.
+// defaultDrop lists labels that an Encoder omits by default, because they differ from host to host
+// and carry little information.
 var defaultDrop = []string{"groupid", "machineid", "userid"}
 
-// labelsOf are the labels of sets of PCP's, later ones taking precedence, sorted by name. Notes,
-// which are optional, are left out.
+// labelsOf returns the labels of sets, without optional ones. Later sets have precedence.
 func (e *Encoder) labelsOf(sets ...pdu.LabelSet) []label {
 	drop := e.Drop
 	if drop == nil && e.Format != PCP {
@@ -37,7 +36,7 @@ func (e *Encoder) labelsOf(sets ...pdu.LabelSet) []label {
 	return all
 }
 
-// labelName returns the written name of one of PCP's labels.
+// labelName returns the encoded name of a label.
 func (e *Encoder) labelName(name string) string {
 	scheme := e.Escaping
 	if scheme == Colons {
@@ -46,7 +45,7 @@ func (e *Encoder) labelName(name string) string {
 	escaped := scheme.escape(name)
 	switch {
 	case e.Format != PCP && (escaped == "le" || escaped == "quantile"):
-		return "pcp_" + escaped // they mean something in histograms and summaries
+		return "pcp_" + escaped // both have a meaning in histograms and summaries
 	case strings.HasPrefix(escaped, "__"):
 		return "pcp" + escaped
 	}
@@ -67,8 +66,7 @@ func (e *Encoder) instanceLabels(all []label, inst *export.Instance) []label {
 	return all
 }
 
-// sorted sorts labels by name. Several names of PCP's that are written alike become one, with all
-// values.
+// sorted sorts labels by name. Labels whose encoded names are equal become one, with all values.
 func sorted(all []label) []label {
 	slices.SortFunc(all, func(a, b label) int {
 		if c := strings.Compare(a.name, b.name); c != 0 {
@@ -87,7 +85,7 @@ func sorted(all []label) []label {
 	return out
 }
 
-// appendSeries writes a sample's name and labels.
+// appendSeries writes the name and labels of a sample.
 func (e *Encoder) appendSeries(b []byte, name string, labels []label) []byte {
 	quoted := e.Escaping.quoted(name)
 	if !quoted {

@@ -7,8 +7,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/internal/base"
 )
 
-// An Escaping says how to write names that have characters other than letters, digits and "_", such
-// as the dots of PCP's names. Prometheus 3 requests one with its parameter escaping.
+// An Escaping is a way to write names with characters other than letters, digits and "_", such as
+// the dots in PCP's names. Prometheus 3 requests one with its parameter escaping.
 type Escaping int
 
 const (
@@ -16,7 +16,7 @@ const (
 	Dots                        // disk_dot_dev_dot_rd__x, and "__" for other characters
 	Values                      // U__disk_2e_dev_2e_rd__x
 	UTF8                        // {"disk.dev.rd_x"}
-	Colons                      // disk:dev:rd_x, the older form of PCP, which no scraper requests
+	Colons                      // disk:dev:rd_x, the older form of pmproxy; no scraper requests it
 )
 
 var escapingNames = [...]string{"underscores", "dots", "values", "allow-utf-8", "colons"}
@@ -33,7 +33,7 @@ func isPlainName(name string) bool {
 	return name != ""
 }
 
-// escape returns the name of a metric or a label in an escaping scheme. UTF8 keeps valid names.
+// escape returns the name of a metric or a label as e writes it. UTF8 keeps valid names.
 func (e Escaping) escape(name string) string {
 	switch e {
 	case UTF8:
@@ -62,8 +62,8 @@ func (e Escaping) escape(name string) string {
 	return b.String()
 }
 
-// valuesEscape writes all that is not plain by its number, in lower case as the library of
-// Prometheus does, so that no two names are written alike.
+// valuesEscape writes the numbers of all other characters, in lower-case hexadecimal like
+// Prometheus' library, so that different names stay different.
 func valuesEscape(name string) string {
 	var b strings.Builder
 	b.WriteString("U__")
@@ -80,17 +80,17 @@ func valuesEscape(name string) string {
 	return b.String()
 }
 
-// quoted is whether a name stands in quotes, which only UTF8 has.
+// quoted reports whether a name needs quotes. Only UTF8 has quoted names.
 func (e Escaping) quoted(name string) bool { return e == UTF8 && !isPlainName(name) }
 
-// appendQuoted writes a label's value, or a name in quotes.
+// appendQuoted writes a label's value or a name in quotes.
 func appendQuoted(b []byte, s string) []byte {
 	b = append(b, '"')
 	b = appendEscaped(b, s, true)
 	return append(b, '"')
 }
 
-// appendEscaped writes a text of one line; quotes are escaped where the format wants it.
+// appendEscaped writes a text on one line. It escapes quotes if quotes is set.
 func appendEscaped(b []byte, s string, quotes bool) []byte {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	for i := range len(s) {

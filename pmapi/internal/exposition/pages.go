@@ -14,12 +14,12 @@ import (
 // A Pager makes pages of metrics.
 type Pager interface {
 	// AppendPage reads the metrics and appends a page of them to b, which it does not keep. It is
-	// not called concurrently. After an error the next call starts from the beginning.
+	// not called concurrently. After an error the next call reads all metadata again.
 	AppendPage(ctx context.Context, b []byte, s Style) ([]byte, error)
 }
 
-// A View makes a Pager that shows the metrics of a context in another way, for example under the
-// names of another exporter. The context is closed when the Pager is no longer used.
+// A View returns a Pager that shows the metrics of a context in another way, for example under the
+// names of another exporter. The context must stay open while the Pager is in use.
 type View func(c *pmapi.Context) Pager
 
 // AppendPage reads the metrics of the Reader and appends a page of them. It must not be called
@@ -44,7 +44,7 @@ func (h *Handler) AppendPage(ctx context.Context, b []byte, s Style) ([]byte, er
 	return appendDuration(b, s.Format, time.Since(begin)), nil
 }
 
-// logCollisions names metrics that do not have the names that they should have, each once.
+// logCollisions logs metrics whose names have a number, each once.
 func (h *Handler) logCollisions(all []string) {
 	if h.Log == nil {
 		return
@@ -67,15 +67,13 @@ func (h *Handler) logCollisions(all []string) {
 	h.Log.Warn("metrics whose names in this format are those of others: here they have a number", "count", len(found), "metrics", strings.Join(found[:min(len(found), maxLogged)], " "))
 }
 
-// How many metrics a line of the log names, and of how many it is remembered that they have been
-// logged.
+// How many metrics a log record names, and how many logged metrics are remembered.
 const (
 	maxLogged     = 100
 	maxRemembered = 10_000
 )
 
-// appendDuration adds the duration of the scrape, which an Encoder cannot know because the
-// snapshot does not have it.
+// appendDuration appends the duration of the scrape, which the snapshot lacks.
 func appendDuration(page []byte, f Format, d time.Duration) []byte {
 	if f == PCP {
 		return page

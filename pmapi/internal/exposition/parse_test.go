@@ -13,16 +13,16 @@ import (
 	"github.com/pcp-go/pcp/pmapi/internal/exposition"
 )
 
-// A parsed page meets every demand of its format: parsePage has checked it.
+// A parsed page is one that parsePage has checked against its format.
 type parsed struct {
 	families map[string]*parsedFamily
-	samples  map[string]string // values by name and labels, as they are written
-	lines    []string          // of samples, in their order
+	samples  map[string]string // values by encoded name and labels
+	lines    []string          // of samples, in order
 }
 
 type parsedFamily struct {
 	name, typ, unit, help string
-	meta                  []string // the words TYPE, UNIT and HELP in their order
+	meta                  []string // the words TYPE, UNIT and HELP, in order
 	samples               []sample
 }
 
@@ -45,12 +45,12 @@ func (s sample) label(name string) (string, bool) {
 	return "", false
 }
 
-// key is the labels but one.
+// key returns all labels but one.
 func (s sample) key(but string) string {
 	return fmt.Sprint(slices.DeleteFunc(slices.Clone(s.labels), func(l parsedLabel) bool { return l.name == but }))
 }
 
-// suffixes are the suffixes of samples, by the type of the family, in OpenMetrics.
+// suffixes are the suffixes of samples in OpenMetrics, by the type of the family.
 var suffixes = map[string][]string{
 	"counter": {"_total", "_created"}, "gauge": {""}, "info": {"_info"},
 	"histogram": {"_bucket", "_count", "_sum", "_created"}, "gaugehistogram": {"_bucket", "_gcount", "_gsum"},
@@ -66,7 +66,8 @@ var (
 	milliText  = regexp.MustCompile(`^[0-9]+$`)
 )
 
-// parsePage reads a page and checks it against its format; quoted allows names in quotes.
+// parsePage parses a page and checks it against its format. If quoted is set, names may be in
+// quotes.
 func parsePage(text string, f exposition.Format, quoted bool) (*parsed, error) {
 	p := &parsed{families: map[string]*parsedFamily{}, samples: map[string]string{}}
 	if !utf8.ValidString(text) {
@@ -139,7 +140,7 @@ func (p *parsed) meta(family *parsedFamily, line string, f exposition.Format, qu
 	return family, err
 }
 
-// takeName takes a name, in quotes or not.
+// takeName parses a name, which may be in quotes.
 func takeName(s string, quoted bool) (name, rest string, err error) {
 	if quoted && strings.HasPrefix(s, `"`) {
 		if name, rest, err = takeQuoted(s); err == nil && (name == "" || plainName.MatchString(name)) {
@@ -173,7 +174,7 @@ func takeQuoted(s string) (text, rest string, err error) {
 	return "", "", fmt.Errorf("no end of a text in quotes")
 }
 
-// unescape undoes the given escapes, such as "n" for a line feed. Any other escape is an error.
+// unescape undoes the given escapes, such as "n" for a newline. Any other escape is an error.
 func unescape(s, escapes string) (string, error) {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -240,7 +241,7 @@ func (p *parsed) sample(family *parsedFamily, line string, f exposition.Format, 
 	return nil
 }
 
-// takeLabels takes labels up to the brace, among which may be the name of the sample.
+// takeLabels parses labels up to the brace. The name of the sample may be among them.
 func (s *sample) takeLabels(rest string, quoted bool) (_ string, err error) {
 	for first := true; ; first = false {
 		var name, value string
@@ -344,7 +345,7 @@ func (family *parsedFamily) check(f exposition.Format, ends []string) error {
 }
 
 // lastBuckets returns the values of the buckets +Inf by the other labels. A value is "" if the
-// buckets before it do not rise, or if the bucket +Inf is missing.
+// buckets fall, or if the bucket +Inf is missing.
 func (family *parsedFamily) lastBuckets() map[string]string {
 	last, bound, count := map[string]string{}, map[string]float64{}, map[string]float64{}
 	for _, s := range family.samples {
@@ -366,7 +367,7 @@ func (family *parsedFamily) lastBuckets() map[string]string {
 	return last
 }
 
-// TestParser: the parser, which the other tests rely on, refuses invalid pages.
+// TestParser: the parser of the other tests refuses invalid pages.
 func TestParser(t *testing.T) {
 	good := "# TYPE a counter\n# HELP a x \\\"y\\\"\na_total{b=\"1\\n\"} 1\na_total 2.5e-07 12.345\n# TYPE b_bytes gauge\n# UNIT b_bytes bytes\nb_bytes NaN\n" +
 		"# TYPE i info\ni_info{value=\"x\"} 1\n# TYPE h histogram\nh_bucket{le=\"1.0\"} 2\nh_bucket{le=\"+Inf\"} 3\nh_count 3\nh_sum 3.5\n# EOF\n"
