@@ -8,7 +8,7 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A conversion takes values to the units of a family: v * mul / div. Both are exact.
+// A conversion converts values to the units of a family: v * mul / div. Both are exact.
 type conversion struct{ mul, div float64 }
 
 func (c conversion) apply(v float64) float64 {
@@ -18,8 +18,8 @@ func (c conversion) apply(v float64) float64 {
 	return v * c.mul
 }
 
-// conversionOf returns the conversion from a metric's units to the units in a family's name. With
-// a factor, units do not matter. ok is false if the family cannot have these units.
+// conversionOf returns the conversion from a metric's units to the units in a family's name. A
+// factor other than 0 replaces it. ok is false if the family cannot have these units.
 func conversionOf(family string, units pdu.Units, factor float64) (c conversion, ok bool) {
 	if factor != 0 {
 		return conversion{factor, 1}, true
@@ -48,7 +48,7 @@ func conversionOf(family string, units pdu.Units, factor float64) (c conversion,
 	return conversion{v, 1}, true
 }
 
-// numberOf is the value of a number.
+// numberOf returns a numeric value as a float64.
 func numberOf(a pdu.Atom) (v float64, ok bool) {
 	switch a.Type {
 	case pdu.Type32, pdu.TypeU32, pdu.Type64, pdu.TypeU64, pdu.TypeDouble:

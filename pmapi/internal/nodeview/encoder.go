@@ -18,51 +18,51 @@ type encoder struct {
 	generation uint64
 	groups     []group
 	metrics    []*export.Metric
-	sets       []pdu.ValueSet // of the metrics, in this page
-	time       []byte         // what is before the value of node_time_seconds
-	success    []byte         // what is before the samples of node_scrape_collector_success
+	sets       []pdu.ValueSet // values of metrics in this page
+	time       []byte         // text before the value of node_time_seconds
+	success    []byte         // text before the samples of node_scrape_collector_success
 }
 
-// A group is a collector whose metrics have been found.
+// A group holds the families of a collector that the source has.
 type group struct {
 	families []prepared
-	line     []byte // of node_scrape_collector_success, up to the value
-	found    bool   // samples, in this page
+	line     []byte // of node_scrape_collector_success, without the value
+	found    bool   // this page has samples of the group
 }
 
-// A prepared family has its lines before the samples.
+// A prepared is a family with the text before its samples.
 type prepared struct {
 	header  []byte
 	columns []column
 }
 
-// A column is a source whose metrics have been found.
+// A column is a source whose metric exists.
 type column struct {
 	*source
-	name   string // of the samples
-	metric int    // its index
+	name   string // name of the samples
+	metric int    // index of the metric
 	joined []joined
-	times  int // a metric, or -1
+	times  int // index of a metric, or -1
 	conv   conversion
-	lines  []line // of values, at the same places
+	lines  []line // in the order of the values
 }
 
-// A joined is a join of a metric that has been found, or -1.
+// A joined is a join with the index of its metric, or -1.
 type joined struct {
 	*join
 	metric int
 }
 
-// A line is the text before the value of a sample. It is made again when the instance or the
-// value of a label has changed.
+// A line is the text before the value of a sample. It is made again when the instance or the value
+// of a label changes.
 type line struct {
 	inst *export.Instance
 	made bool
-	with []string // values of joins, as the metrics have them
-	text []byte   // nil if the sample is left out
+	with []string // values of joins in PCP
+	text []byte   // nil if the sample is omitted
 }
 
-// append writes a page.
+// append appends a page.
 func (e *encoder) append(b []byte, s *export.Snapshot) []byte {
 	if e.generation != s.Generation {
 		e.prepare(s)
@@ -96,7 +96,7 @@ func (e *encoder) append(b []byte, s *export.Snapshot) []byte {
 	return b
 }
 
-// prepare finds the metrics of the table.
+// prepare finds the metrics of the table in a new generation.
 func (e *encoder) prepare(s *export.Snapshot) {
 	e.metrics, e.groups, e.generation = e.metrics[:0], nil, s.Generation
 	index := map[string]int{}
@@ -123,7 +123,7 @@ func (e *encoder) prepare(s *export.Snapshot) {
 	e.success = e.header("node_scrape_collector_success", "1 if there is some metric of a collector", gauge)
 }
 
-// family prepares those sources whose metrics there are.
+// family prepares the sources of a family whose metrics exist.
 func (e *encoder) family(f *family, find func(name string) int) prepared {
 	p := prepared{header: e.header(f.name, f.help, f.kind)}
 	for i := range f.sources {
@@ -135,7 +135,7 @@ func (e *encoder) family(f *family, find func(name string) int) prepared {
 		var ok bool
 		m := e.metrics[c.metric]
 		if c.conv, ok = conversionOf(f.name, m.Desc.Units, s.mul); !ok || (s.by != nil || s.only != 0) != (m.InDom != nil) {
-			continue // a metric that is another than the table means
+			continue // the metric is not the one that the table means
 		}
 		for k := range s.joins {
 			c.joined = append(c.joined, joined{&s.joins[k], find(s.joins[k].metric)})
@@ -145,7 +145,7 @@ func (e *encoder) family(f *family, find func(name string) int) prepared {
 	return p
 }
 
-// appendFamily writes a family that has samples.
+// appendFamily appends a family, if it has samples.
 func (e *encoder) appendFamily(b []byte, p *prepared) []byte {
 	start := len(b)
 	b = append(b, p.header...)
@@ -175,7 +175,7 @@ func (e *encoder) appendColumn(b []byte, c *column) []byte {
 	for len(c.lines) < n {
 		c.lines = append(c.lines, line{})
 	}
-	clear(c.lines[n:]) // of instances that have gone
+	clear(c.lines[n:]) // former instances
 	c.lines = c.lines[:n]
 	for i := range n {
 		id := set.Inst(i)
@@ -204,7 +204,7 @@ func (e *encoder) appendColumn(b []byte, c *column) []byte {
 	return b
 }
 
-// single is the value of a metric without instances.
+// single returns the value of a singular metric.
 func (e *encoder) single(metric int) (float64, bool) {
 	set := e.sets[metric]
 	if set.Err() != nil || set.Len() != 1 {
@@ -213,7 +213,7 @@ func (e *encoder) single(metric int) (float64, bool) {
 	return numberOf(set.Atom(0, e.metrics[metric].Desc.Type))
 }
 
-// changed is whether the value of a label has.
+// changed reports whether the value of a join has changed.
 func (e *encoder) changed(c *column, l *line, place int, inst *export.Instance) bool {
 	for i, j := range c.joined {
 		text, number, ok := e.joinedValue(j, c.metric, place, inst)
@@ -227,8 +227,8 @@ func (e *encoder) changed(c *column, l *line, place int, inst *export.Instance) 
 	return false
 }
 
-// joinedValue is the value of a join for an instance of a metric: a text, or else a number. It is
-// mostly at the same place.
+// joinedValue returns the value of a join for an instance of a metric, as a text or else as a
+// number. It tries the index place first, where the value usually is.
 func (e *encoder) joinedValue(j joined, metric, place int, inst *export.Instance) (text []byte, number float64, ok bool) {
 	if j.metric < 0 || e.sets[j.metric].Err() != nil {
 		return nil, 0, false
@@ -272,7 +272,7 @@ func (e *encoder) find(set pdu.ValueSet, is func(pdu.InstID) bool) int {
 	return -1
 }
 
-// remake makes a line.
+// remake makes the text of a line.
 func (e *encoder) remake(c *column, l *line, place int, inst *export.Instance) {
 	*l = line{inst: inst, made: true}
 	shown, labels := true, slices.Clone(c.labels)
@@ -301,7 +301,7 @@ func (e *encoder) remake(c *column, l *line, place int, inst *export.Instance) {
 	}
 }
 
-// header has the lines before the samples of a family.
+// header returns the lines before the samples of a family.
 func (e *encoder) header(name, help string, k kind) []byte {
 	word := [...]string{gauge: "gauge", counter: "counter", untyped: "untyped"}[k]
 	if e.style.Format == exposition.OpenMetrics {
@@ -333,7 +333,8 @@ func (e *encoder) prefix(name string, labels []label) []byte {
 
 var valueEscapes = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
 
-// escaped is a name in a style: all of these are plain, so that only one style changes them.
+// escaped returns a name in the page's style. All names here are plain, so that only Dots changes
+// them.
 func (e *encoder) escaped(name string) string {
 	if e.style.Escaping == exposition.Dots {
 		return strings.ReplaceAll(name, "_", "__")
@@ -341,8 +342,7 @@ func (e *encoder) escaped(name string) string {
 	return name
 }
 
-// appendNumber writes a value. Whole numbers have no exponent, because parsers read that form
-// fastest.
+// appendNumber appends a value. Integers have no exponent, because parsers read them fastest.
 func appendNumber(b []byte, v float64) []byte {
 	switch {
 	case v == math.Trunc(v) && math.Abs(v) < 1<<53:

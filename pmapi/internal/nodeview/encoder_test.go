@@ -9,7 +9,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/pmapitest"
 )
 
-// eight is a snapshot of a computer with eight CPUs, and an encoder that has written it once.
+// eight returns a snapshot of a computer with eight CPUs, and an encoder that has already written
+// it.
 func eight(t testing.TB) (*encoder, *export.Snapshot, []byte) {
 	src := &pmapitest.Source{}
 	c := src.Context()
@@ -33,7 +34,7 @@ func eight(t testing.TB) (*encoder, *export.Snapshot, []byte) {
 	return e, snap, e.append(nil, snap)
 }
 
-// TestAppendAllocates: a page of known series does not allocate.
+// TestAppendAllocates: a page of known series is written without an allocation.
 func TestAppendAllocates(t *testing.T) {
 	e, snap, b := eight(t)
 	if n := testing.AllocsPerRun(100, func() { b = e.append(b[:0], snap) }); n != 0 {

@@ -34,8 +34,8 @@ func realHandler(t *testing.T) (*exposition.Handler, *pcptest.PMCD) {
 	return handler(c), pmcd
 }
 
-// compared lists the series that dashboards use most, which are the same in both. The test
-// compares the other series too.
+// compared lists the series that dashboards use most. They must be equal in both. The test compares
+// other series too.
 var compared = strings.Fields(`node_boot_time_seconds node_context_switches_total node_cpu_guest_seconds_total node_cpu_seconds_total
 	node_disk_io_now node_disk_io_time_seconds_total node_disk_io_time_weighted_seconds_total node_disk_read_bytes_total
 	node_disk_read_time_seconds_total node_disk_reads_completed_total node_disk_reads_merged_total node_disk_write_time_seconds_total
@@ -56,8 +56,8 @@ var compared = strings.Fields(`node_boot_time_seconds node_context_switches_tota
 	node_pressure_memory_stalled_seconds_total node_pressure_memory_waiting_seconds_total node_procs_blocked node_procs_running node_sockstat_TCP_alloc node_sockstat_TCP_inuse node_sockstat_UDP_inuse node_sockstat_sockets_used
 	node_softnet_processed_total node_time_seconds node_uname_info node_vmstat_pgfault node_vmstat_pgmajfault node_vmstat_pgpgin node_vmstat_pgpgout`)
 
-// look is a page, by its series: without labels that PCP does not know, devices of memory, and
-// mounts that others make and take away meanwhile.
+// look holds the series of a page, without labels that PCP lacks, memory devices, and mounts that
+// other programs change meanwhile.
 type look struct {
 	types, help map[string]string
 	values      map[string]float64
@@ -67,7 +67,7 @@ var (
 	unknownLabels = regexp.MustCompile(`,?(domainname|fstype|broadcast|ifalias|operstate|duplex)="[^"]*"`)
 	notCompared   = regexp.MustCompile(`^node_scrape_|device="z?ram\d|mountpoint="/(tmp|mnt)/`)
 
-	// partial matches families that PCP knows only in part.
+	// partial matches families that PCP has only in part.
 	partial = regexp.MustCompile(`^node_network_(up|protocol_type)`)
 )
 
@@ -94,14 +94,14 @@ func read(t *testing.T, page string) look {
 	return l
 }
 
-// TestInteropNodeExporter: the families that both have are of one type and have the same series, of
-// which each lies once between what node_exporter says before and after, or within 2 % of that.
+// TestInteropNodeExporter: families that both have are of one type and have the same series. Each
+// value is at least once between those of node_exporter before and after, or within 2 % of that.
 func TestInteropNodeExporter(t *testing.T) {
 	program := pcptest.Optional(t, "prometheus-node-exporter")
 	h, _ := realHandler(t)
 	addr := "127.0.0.1:" + strconv.Itoa(pcptest.FreePort(t))
 	pcptest.Start(t, pcptest.Daemon{Path: program, Addr: addr, Args: []string{
-		"--web.listen-address=" + addr, "--web.disable-exporter-metrics", "--collector.netdev.device-exclude=^$", // as upstream has it, and not Debian
+		"--web.listen-address=" + addr, "--web.disable-exporter-metrics", "--collector.netdev.device-exclude=^$", // the default upstream, but not in Debian
 		"--collector.filesystem.mount-points-exclude=^/(dev|proc|run/credentials/.+|sys|var/lib/docker/.+|var/lib/containers/storage/.+)($|/)"}})
 	theirs := func() look {
 		r, err := http.Get("http://" + addr + "/metrics")
@@ -116,7 +116,7 @@ func TestInteropNodeExporter(t *testing.T) {
 		return read(t, string(text))
 	}
 	var before, ours, after look
-	wrong := map[string]string{} // what has never been right, and how it was last
+	wrong := map[string]string{} // series that were never right, with the last error
 	right := map[string]bool{}
 	for round := 0; round < 100 && (round == 0 || len(wrong) > 0); round++ {
 		before, ours, after = theirs(), read(t, get(t, h, "view=node", "")), theirs()
@@ -153,7 +153,7 @@ func compare(before, ours, after look, right map[string]bool, wrong map[string]s
 	}
 	for series, v := range ours.values {
 		if after.types[family(series)] == "" {
-			continue // an older node_exporter, or a collector that it has switched off
+			continue // node_exporter is older, or the collector is off by default
 		}
 		a, ok1 := before.values[series]
 		b, ok2 := after.values[series]
@@ -175,10 +175,10 @@ func compare(before, ours, after look, right map[string]bool, wrong map[string]s
 	}
 }
 
-// remarks are what promtool dislikes of node_exporter's names.
+// remarks matches promtool's remarks about names of node_exporter.
 var remarks = regexp.MustCompile(`should be written in 'snake_case'|use base unit "bytes" instead of "bits"|should not include type|should not have "_(total|info)"`)
 
-// TestInteropPromtool: promtool reads the page, and its remarks are about names of node_exporter.
+// TestInteropPromtool: promtool accepts the page, and remarks only on names of node_exporter.
 func TestInteropPromtool(t *testing.T) {
 	promtool := pcptest.Optional(t, "promtool")
 	h, _ := realHandler(t)
@@ -194,16 +194,15 @@ func TestInteropPromtool(t *testing.T) {
 	}
 }
 
-// TestInteropPrometheus: a real Prometheus scrapes the view without an error, in its preferred
-// format and in its older one. Its values of the CPUs' time lie between the kernel's values
-// before and after.
+// TestInteropPrometheus: Prometheus scrapes the view without an error, in its preferred format and
+// in its older one. The CPU times are between those of the kernel before and after.
 func TestInteropPrometheus(t *testing.T) {
 	pcptest.Optional(t, "prometheus")
 	h, _ := realHandler(t)
 	server := httptest.NewServer(h)
 	defer server.Close()
 	before := cpuSeconds(t)
-	interval := "3s" // also what a scrape may take: the machine may have other work
+	interval := "3s" // also the time limit of a scrape, for a busy machine
 	if *scrapeFor > 30*time.Second {
 		interval = "5s"
 	}
@@ -219,7 +218,7 @@ func TestInteropPrometheus(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatalf("too few scrapes:\n%s", p.Log())
 		}
-		time.Sleep(100 * time.Millisecond) // between questions
+		time.Sleep(100 * time.Millisecond) // between queries
 	}
 	scrapes, good := value("sum(count_over_time(up[1h]))"), value("sum(sum_over_time(up[1h]))")
 	samples := value(`min(scrape_samples_scraped{job!="pcp"})`)
@@ -241,7 +240,7 @@ func TestInteropPrometheus(t *testing.T) {
 	}
 }
 
-// cpuSeconds is the time of all CPUs in all modes, as the kernel has it.
+// cpuSeconds returns the time of all CPUs in all modes, as the kernel reports it.
 func cpuSeconds(t *testing.T) (sum float64) {
 	t.Helper()
 	text, err := os.ReadFile("/proc/stat")
@@ -249,7 +248,7 @@ func cpuSeconds(t *testing.T) (sum float64) {
 		t.Fatal(err)
 	}
 	line, _, _ := strings.Cut(string(text), "\n")
-	for _, ticks := range strings.Fields(line)[1:9] { // the guests' times, which follow, are in user and nice too
+	for _, ticks := range strings.Fields(line)[1:9] { // the guest times that follow are included in user and nice
 		v, err := strconv.ParseFloat(ticks, 64)
 		if err != nil {
 			t.Fatal(err)

@@ -18,12 +18,12 @@ import (
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 500e6, time.UTC)
 
-// handler serves what a context has.
+// handler returns a handler for a context.
 func handler(c *pmapi.Context) *exposition.Handler {
 	return &exposition.Handler{Reader: &export.Reader{Context: c}, Views: map[string]exposition.View{"node": nodeview.New}}
 }
 
-// get is a page of a handler, without what all have.
+// get returns a page of a handler, without the metrics that all pages have.
 func get(t testing.TB, h *exposition.Handler, query, accept string) string {
 	t.Helper()
 	req := httptest.NewRequestWithContext(t.Context(), "GET", "/metrics?"+query, nil)
@@ -57,21 +57,21 @@ func source(t testing.TB) *pmapitest.Source {
 	return src
 }
 
-// add enters a metric with values that are those of its instances.
+// add adds a metric with a value for each instance.
 func add[T pmapitest.Value](src *pmapitest.Source, m pmapitest.Metric[T], values ...T) *pmapitest.Metric[T] {
 	metric := pmapitest.Add(src, m)
 	metric.Set(values...)
 	return metric
 }
 
-// TestFormats compares a page of each format, with metrics in unusual units.
+// TestFormats compares a page in each format, with metrics in unusual units.
 func TestFormats(t *testing.T) {
 	src := source(t)
 	cpus := src.InDom("cpu0", "cpu1")
 	add(src, pmapitest.Metric[uint64]{Name: "kernel.percpu.cpu.user", InDom: cpus, Sem: pdu.SemCounter, Units: pdu.TimeMSec}, 1001, 20)
 	add(src, pmapitest.Metric[uint64]{Name: "kernel.percpu.cpu.idle", InDom: cpus, Sem: pdu.SemCounter, Units: pdu.TimeSec}, 7, 8)
 	add(src, pmapitest.Metric[uint64]{Name: "mem.physmem", Units: pdu.SpaceMByte}, 2)
-	add(src, pmapitest.Metric[uint64]{Name: "mem.util.free", Units: pdu.TimeSec}, 2) // is none of a size
+	add(src, pmapitest.Metric[uint64]{Name: "mem.util.free", Units: pdu.TimeSec}, 2) // not a unit of size
 	add(src, pmapitest.Metric[uint64]{Name: "mem.vmstat.pgfault", Sem: pdu.SemCounter, Units: pdu.UnitCount}, 1<<40)
 	h := handler(src.Context())
 	for _, test := range []struct{ accept, want string }{
@@ -112,15 +112,15 @@ node_time_seconds 1.7672688005e+09
 			t.Errorf("%s (-want +got):\n%s", test.accept, diff)
 		}
 	}
-	// A name is the same with each escaping.
+	// A name is the same in each escaping.
 	dots := get(t, h, "view=node", "text/plain;version=1.0.0;escaping=dots")
 	if !strings.Contains(dots, "\n"+`node_cpu_seconds_total{cpu="0",mode="user"} 1.001`+"\n") {
 		t.Error("with escaping=dots:\n", dots)
 	}
 }
 
-// TestJoins tests labels from other metrics, of the same instance domain or another, samples that
-// are left out, and changing values.
+// TestJoins tests labels from other metrics of the same or another instance domain, omitted
+// samples, and changing values.
 func TestJoins(t *testing.T) {
 	src := source(t)
 	volumes := src.InDom("vg-root", "vg-gone")
@@ -168,14 +168,14 @@ node_network_up{device="eth0"} 1
 // TestNothing: a page without known metrics has no family of the host.
 func TestNothing(t *testing.T) {
 	src := source(t)
-	add(src, pmapitest.Metric[uint64]{Name: "kernel.percpu.cpu.user", Sem: pdu.SemCounter, Units: pdu.TimeMSec}, 1) // has no instances
+	add(src, pmapitest.Metric[uint64]{Name: "kernel.percpu.cpu.user", Sem: pdu.SemCounter, Units: pdu.TimeMSec}, 1) // the table expects instances
 	if page := samples(get(t, handler(src.Context()), "view=node", "")); page != "" {
 		t.Error(page)
 	}
 }
 
-// TestNFS: requests of NFS have node_exporter's names of methods. Methods that PCP mixes up, and
-// Null of servers, are left out.
+// TestNFS: NFS requests have node_exporter's method names. Methods that PCP confuses, and Null of
+// servers, are omitted.
 func TestNFS(t *testing.T) {
 	src := source(t)
 	add(src, pmapitest.Metric[uint32]{Name: "nfs3.server.reqs", InDom: src.InDom("null", "readdir+"), Sem: pdu.SemCounter, Units: pdu.UnitCount}, 1, 2)

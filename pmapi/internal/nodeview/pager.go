@@ -9,7 +9,8 @@ import (
 	"github.com/pcp-go/pcp/pmapi/internal/exposition"
 )
 
-// roots are the names above all metrics of the table. It takes a request for each to read them.
+// roots are the names above all metrics of the table. Reading metadata takes a request for each of
+// them.
 var roots = []string{"disk.dev", "disk.dm", "disk.md", "filesys", "hinv", "kernel", "mem", "network", "nfs", "nfs3", "nfs4", "rpc", "tmpfs", "vfs"}
 
 type pager struct {
@@ -35,7 +36,7 @@ func New(c *pmapi.Context) exposition.Pager {
 	return &pager{export.Reader{Context: c, Names: roots, Keep: keep}, map[exposition.Style]*encoder{}}
 }
 
-// AppendPage reads all metrics in one fetch and writes them. Its errors are those of
+// AppendPage reads all metrics in one fetch and appends the page. Errors are those of
 // export.Reader.Read.
 func (p *pager) AppendPage(ctx context.Context, b []byte, s exposition.Style) ([]byte, error) {
 	snap, err := p.reader.Read(ctx)

@@ -17,7 +17,7 @@ func cpuMode(mode, metric string) source {
 	return source{metric: metric, labels: []label{{"mode", mode}}, by: cpu}
 }
 
-// cpu has the number alone.
+// cpu returns the number of a CPU as the label cpu.
 func cpu(instance string) (label, bool) {
 	number, ok := strings.CutPrefix(instance, "cpu")
 	return label{"cpu", number}, ok

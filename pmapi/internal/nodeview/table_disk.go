@@ -25,8 +25,8 @@ var diskFamilies = []family{
 	sectors("node_disk_written_bytes_total", "blkwrite", 512, "Bytes that were written"),
 }
 
-// disk is a counter of disks and of devices that are made of them, which PCP has in separate
-// domains: partitions are left out. The latter have their kernel's names in another metric.
+// disk returns a counter of disks and of devices that consist of disks, without partitions. PCP has
+// them in separate domains. The kernel's names of the latter are in another metric.
 func disk(name, metric, help string) family {
 	return family{name, help, counter, []source{
 		{metric: "disk.dev." + metric, by: device},
@@ -35,14 +35,14 @@ func disk(name, metric, help string) family {
 	}}
 }
 
-// unnamed gives an instance no label: joins do.
+// unnamed returns no label, for instances that are named by a join.
 func unnamed(string) (label, bool) { return label{}, true }
 
 func baseName(path string) (string, bool) {
 	return path[strings.LastIndexByte(path, '/')+1:], true
 }
 
-// sectors is one of sectors of 512 bytes.
+// sectors is like disk, but multiplies values by mul.
 func sectors(name, metric string, mul float64, help string) family {
 	f := disk(name, metric, help)
 	for i := range f.sources {
@@ -66,8 +66,8 @@ var filesystemFamilies = []family{
 	filesystem("node_filesystem_size_bytes", "capacity", "capacity", "The size of the file system"),
 }
 
-// filesystem is a family of file systems on devices, and of those in memory, which have nothing
-// that is free for the superuser alone.
+// filesystem returns a family of file systems on devices and in memory. The latter reserve nothing
+// for the superuser.
 func filesystem(name, ofDevice, ofMemory, help string) family {
 	return family{name, help, gauge, []source{
 		{metric: "filesys." + ofDevice, by: blockDevice, labels: ofDevices, joins: mounted},
@@ -75,17 +75,17 @@ func filesystem(name, ofDevice, ofMemory, help string) family {
 	}}
 }
 
-// mounted are the labels of file systems on devices.
+// mounted adds the mount point of a file system on a device.
 var mounted = []join{
 	{label: "mountpoint", metric: "filesys.mountdir", required: true, text: mountPoint},
 }
 
-// ofDevices are the labels that they all have. Alerts want fstype not to be empty.
+// ofDevices are labels of all file systems on devices. Alerts require that fstype is not empty.
 var ofDevices = []label{{"fstype", "unknown"}}
 
 var tmpfsLabels = []label{{"device", "tmpfs"}, {"fstype", "tmpfs"}}
 
-// excludedMounts are the directories that node_exporter leaves out if it is not told others.
+// excludedMounts matches the mount points that node_exporter omits by default.
 var excludedMounts = regexp.MustCompile(`^/(dev|proc|run/credentials/.+|sys|var/lib/docker/.+|var/lib/containers/storage/.+)($|/)`)
 
 func mountPoint(dir string) (string, bool) { return dir, !excludedMounts.MatchString(dir) }
@@ -95,8 +95,7 @@ func tmpfs(instance string) (label, bool) {
 	return label{"mountpoint", dir}, ok
 }
 
-// blockDevice leaves out loop devices: node_exporter leaves out the types of file systems that are
-// on them mostly.
+// blockDevice omits loop devices, because node_exporter omits most types of file systems on them.
 func blockDevice(instance string) (label, bool) {
 	return label{"device", instance}, !strings.HasPrefix(instance, "/dev/loop")
 }

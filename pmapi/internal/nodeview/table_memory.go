@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// meminfoFamilies are the fields of /proc/meminfo by node_exporter's names.
+// meminfoFamilies are the fields of /proc/meminfo under node_exporter's names.
 var meminfoFamilies = append(meminfo(map[string]string{
 	"Active": "mem.util.active", "Active_anon": "mem.util.active_anon", "Active_file": "mem.util.active_file", "AnonHugePages": "mem.util.anonhugepages",
 	"AnonPages": "mem.util.anonpages", "Bounce": "mem.util.bounce", "Buffers": "mem.util.bufmem", "Cached": "mem.util.cached",
@@ -42,7 +42,7 @@ var vmstatFamilies = counts("node_vmstat_", "of /proc/vmstat", [][2]string{
 })
 
 // counts returns a family for each field of a file, each with one metric. Their TYPE is untyped,
-// because node_exporter does not know it.
+// because node_exporter does not know the type.
 func counts(prefix, of string, fields [][2]string) []family {
 	var all []family
 	for _, f := range fields {

@@ -37,17 +37,18 @@ var netclassFamilies = []family{
 	}}}},
 }
 
-// known leaves out 0, which C's agent has for the type of a virtual interface.
+// known omits 0, which C's agent reports as the type of a virtual interface.
 func known(v float64) (float64, bool) { return v, v != 0 }
 
-// isReal is for network.interface.virtual. PCP does not report whether a virtual interface is up.
+// isReal is the text function for network.interface.virtual. PCP does not report whether a virtual
+// interface is up.
 func isReal(virtual string) (string, bool) { return "", virtual == "0" }
 
-// isTyped is for network.interface.type. If the type is unknown, C's agent does not know whether
-// the interface is virtual.
+// isTyped is the text function for network.interface.type. If the type is unknown, C's agent does
+// not know whether the interface is virtual.
 func isTyped(number string) (string, bool) { return "", number != "0" }
 
-// duplex is for network.interface.duplex.
+// duplex is the text function for network.interface.duplex.
 func duplex(number string) (string, bool) {
 	switch number {
 	case "1":
@@ -58,7 +59,7 @@ func duplex(number string) (string, bool) {
 	return "unknown", true
 }
 
-// speed leaves out an unknown speed, which drivers report as the largest number.
+// speed omits an unknown speed, which drivers report as the largest number.
 func speed(v float64) (float64, bool) { return v, v < 1<<48 }
 
 var netstatFamilies = counts("node_netstat_", "of the network statistics", [][2]string{

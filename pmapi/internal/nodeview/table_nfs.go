@@ -37,8 +37,8 @@ var nfsdFamilies = []family{
 	one("node_nfsd_server_threads", gauge, "rpc.server.th_cnt", "Threads of the NFS server"),
 }
 
-// nfs is a source of requests by their methods, which have other names in PCP. Those that are not
-// in the table are left out, and of servers also Null.
+// nfs returns a source of requests by method, with node_exporter's names. It omits methods that are
+// not in the table and, for servers, Null.
 func nfs(metric, proto string, methods map[string]string) source {
 	return source{metric: metric, labels: []label{{"proto", proto}}, by: func(instance string) (label, bool) {
 		method, ok := methods[instance]
@@ -46,14 +46,14 @@ func nfs(metric, proto string, methods map[string]string) source {
 	}}
 }
 
-// nfs2Methods are node_exporter's names of methods by the instances of nfs.client.reqs.
+// nfs2Methods maps instances of nfs.client.reqs to node_exporter's methods.
 var nfs2Methods = map[string]string{
 	"null": "Null", "getattr": "GetAttr", "setattr": "SetAttr", "root": "Root", "lookup": "Lookup", "readlink": "ReadLink",
 	"read": "Read", "wrcache": "WrCache", "write": "Write", "create": "Create", "remove": "Remove", "rename": "Rename", "link": "Link",
 	"symlink": "SymLink", "mkdir": "MkDir", "rmdir": "RmDir", "readdir": "ReadDir", "statfs": "FsStat",
 }
 
-// nfs3Methods are those by the instances of nfs3.client.reqs.
+// nfs3Methods does the same for nfs3.client.reqs.
 var nfs3Methods = map[string]string{
 	"null": "Null", "getattr": "GetAttr", "setattr": "SetAttr", "lookup": "Lookup", "access": "Access", "readlink": "ReadLink",
 	"read": "Read", "write": "Write", "create": "Create", "mkdir": "MkDir", "symlink": "SymLink", "mknod": "MkNod", "remove": "Remove",
@@ -61,8 +61,8 @@ var nfs3Methods = map[string]string{
 	"fsinfo": "FsInfo", "pathconf": "PathConf", "commit": "Commit",
 }
 
-// nfs4Methods are those by the instances of nfs4.client.reqs up to the place where PCP leaves out
-// LayoutReturn, which the kernel counts, so that all later ones have the names of others.
+// nfs4Methods does the same for nfs4.client.reqs, up to the place of LayoutReturn. PCP lacks that
+// method, which the kernel counts, so that all later ones have the wrong names.
 var nfs4Methods = map[string]string{
 	"null": "Null", "read": "Read", "write": "Write", "commit": "Commit", "open": "Open", "open_conf": "OpenConfirm",
 	"open_noat": "OpenNoattr", "open_dgrd": "OpenDowngrade", "close": "Close", "setattr": "Setattr", "fsinfo": "FsInfo",
@@ -76,9 +76,9 @@ var nfs4Methods = map[string]string{
 	"layoutcommit": "LayoutCommit",
 }
 
-// nfsd4Methods are those by the instances of nfs4.server.reqs. node_exporter leaves out
-// SETCLIENTID, which the kernel counts, so that its Verify, Write and RelLockOwner are others'
-// numbers; here they are their own.
+// nfsd4Methods does the same for nfs4.server.reqs. node_exporter lacks SETCLIENTID, which the
+// kernel counts, so that its Verify, Write and RelLockOwner have the numbers of other methods. Here
+// they have their own.
 var nfsd4Methods = map[string]string{
 	"access": "Access", "close": "Close", "commit": "Commit", "create": "Create", "delegpurge": "DelegPurge",
 	"delegreturn": "DelegReturn", "getattr": "GetAttr", "getfh": "GetFH", "link": "Link", "lock": "Lock", "lockt": "Lockt",
