@@ -30,7 +30,7 @@ func TestInteropCgroupMetadata(t *testing.T) {
 		}
 		c.values(names) // lists the groups of version 2
 		serials := []int{16, 17, 20, 22, 23, 24, 26, 27, 37, 38}
-		if version == "1" { // D8: the C agent has groups that count no time of processors
+		if version == "1" { // the C agent lists groups without processor time
 			serials = append(serials, 21)
 		}
 		for _, serial := range serials {
