@@ -14,7 +14,7 @@ var pmstatReads = []string{
 	"kernel.all.cpu.sys", "kernel.all.cpu.intr", "kernel.all.cpu.idle", "kernel.all.cpu.wait.total", "kernel.all.cpu.steal",
 }
 
-// BenchmarkFetch fetches the metrics of pmstat from this machine, and then all metrics.
+// BenchmarkFetch fetches the metrics of pmstat and all metrics from this machine.
 func BenchmarkFetch(b *testing.B) {
 	if runtime.GOOS != "linux" {
 		b.Skip("no Linux")

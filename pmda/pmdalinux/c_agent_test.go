@@ -34,8 +34,8 @@ type agentClient struct {
 	t testing.TB
 }
 
-// ourAgent starts this package's agent on a root directory. A panic of the agent fails the
-// test, also if the agent has recovered from it.
+// ourAgent starts this package's agent on a root directory. A panic of the agent fails the test,
+// even if the agent recovers from it.
 func ourAgent(t testing.TB, root string) agentClient {
 	t.Helper()
 	return startAgent(t, pmdalinux.Options{Root: root, Trusts: trustEverybody})
@@ -44,7 +44,7 @@ func ourAgent(t testing.TB, root string) agentClient {
 // patientDialer waits long enough for the files of a large machine on a busy one.
 var patientDialer = pmapi.Dialer{ConnectTimeout: time.Minute, RequestTimeout: time.Minute}
 
-// trustEverybody is an Options.Trusts.
+// trustEverybody is an Options.Trusts that trusts all clients.
 func trustEverybody(*pmda.Client) bool { return true }
 
 // startAgent starts this package's agent with options.
@@ -80,8 +80,7 @@ func cAgent(t testing.TB, root string, env ...string) agentClient {
 	if root != "" {
 		env = append(env, "LINUX_STATSPATH="+root)
 	}
-	// The directory has no IDs of instances of other tests. LINUX_ACCESS shows everything to
-	// everybody.
+	// The directory has no instance IDs of other tests. LINUX_ACCESS disables access checks.
 	env = append([]string{"PCP_VAR_DIR=" + t.TempDir(), "LINUX_ACCESS=1"}, env...)
 	p := pcptest.StartPMCD(t, pcptest.Config{Shipped: []string{"linux"}, Env: env})
 	c, err := patientDialer.Dial(t.Context(), p.Host())
@@ -199,7 +198,7 @@ func as[T pdu.Scalar](a pdu.Atom) string {
 	return fmt.Sprint(v)
 }
 
-// corrected makes the descriptors of PCP 7 of those of PCP 6.
+// corrected converts descriptors of PCP 6 to those of PCP 7.
 var corrected = map[string]func(*pdu.Desc){
 	"mem.vmstat.nr_free_cma": func(d *pdu.Desc) { d.Sem = pdu.SemInstant },
 	"disk.dm.read_bytes":     widen,
@@ -212,9 +211,9 @@ var corrected = map[string]func(*pdu.Desc){
 
 func widen(d *pdu.Desc) { d.Type = pdu.TypeU64 }
 
-// differences compares a snapshot of our agent with two of the C agent, one before and one
-// after it. Where those two are the same, ours has to be, too; else a counter has to be
-// between the two, and another number near them.
+// differences compares a snapshot of our agent with two of the C agent, one before and one after
+// it. Where these are equal, ours must be equal too. Otherwise a counter must be between the two,
+// and another number near them.
 func differences(names []string, before, our, after snapshot) []string {
 	var all []string
 	report := func(name, format string, args ...any) { all = append(all, name+": "+fmt.Sprintf(format, args...)) }
@@ -234,14 +233,14 @@ func differences(names []string, before, our, after snapshot) []string {
 			}
 		}
 		if (absence(our.errors[name]) || misread[name] != "") && before.isAbsent(name) {
-			continue // the C agent makes zeros of files that are not there, or reads others
+			continue // the C agent returns zeros for missing files, or reads others
 		}
 		if before.errors[name] != our.errors[name] {
 			report(name, "has the error %v, want %v", our.errors[name], before.errors[name])
 			continue
 		}
 		if before.insts[name] != after.insts[name] {
-			continue // they come and go
+			continue // instances come and go
 		}
 		if len(our.values[name]) == 0 && our.errors[name] == 0 && !before.isAbsent(name) {
 			report(name, "has no value")
@@ -264,7 +263,7 @@ func differences(names []string, before, our, after snapshot) []string {
 	return all
 }
 
-// absence reports whether an error says that a file is not there, or cannot be opened.
+// absence reports whether an error means that a file is missing or cannot be opened.
 func absence(err pdu.Error) bool {
 	return err == pdu.ErrAppVersion || errors.Is(err, syscall.ELOOP) || errors.Is(err, fs.ErrPermission)
 }
@@ -276,11 +275,11 @@ func (p snapshot) drop(name, inst string) {
 	p.insts[name] = strings.Join(insts, "\n")
 }
 
-// madeUpValues are metrics that have values for instances with unknown values in the C agent. The
-// tests do not compare them.
+// madeUpValues are metrics with unknown values that the C agent invents. The tests do not compare
+// them.
 var madeUpValues = madeUpInterfaces
 
-// invented are values other than 0 that the C agent has for files that are absent.
+// invented are values other than 0 that the C agent returns for missing files.
 var invented = map[string]string{
 	"kernel.all.pid_max":   "4194304",
 	"mem.vmstat.thp_split": "18446744073709551614", // twice -1
@@ -296,14 +295,13 @@ func (p snapshot) isAbsent(name string) bool {
 	return true
 }
 
-// ofAbsence reports whether a value is one that the C agent has for what is absent.
+// ofAbsence reports whether a value is one that the C agent returns for missing files.
 func ofAbsence(a pdu.Atom) bool {
 	s := text(a)
 	return s == "0" || s == "" || s == "unknown" || s == "?"
 }
 
-// except returns the instances of a metric, without those that the other snapshot has no
-// value of and that may be made up in this one.
+// except returns the instances of a metric, without invented values that the other snapshot lacks.
 func (p snapshot) except(other snapshot, name string) string {
 	var insts []string
 	for inst := range strings.SplitSeq(p.insts[name], "\n") {
@@ -315,8 +313,8 @@ func (p snapshot) except(other snapshot, name string) string {
 	return strings.Join(insts, "\n")
 }
 
-// String is the values of metrics, a line for each: with its error, its value, or
-// its instances and their values.
+// String returns a line for each metric with its error, its value, or its instances and their
+// values.
 func (p snapshot) String() string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(p.descs)) {
@@ -346,9 +344,9 @@ func plausible(sem pdu.Sem, a, v, b pdu.Atom) bool {
 		return false
 	}
 	if sem == pdu.SemCounter {
-		return x <= y && y <= z || z < x // it has wrapped
+		return x <= y && y <= z || z < x // it wrapped
 	}
-	// In between it may have been somewhat outside of the two.
+	// In between it may have been somewhat outside the two.
 	room := 0.05*max(math.Abs(x), math.Abs(z)) + 2*math.Abs(z-x) + 8
 	return y >= min(x, z)-room && y <= max(x, z)+room
 }
@@ -381,7 +379,7 @@ func hasMdadm() bool {
 func TestSameAsC(t *testing.T) {
 	their, our := cAgent(t, ""), ourAgent(t, "")
 	names := slices.DeleteFunc(commonMetrics(t, our, their), func(n string) bool { return n == "disk.md.status" && !hasMdadm() })
-	pcptest.Retry(t, func() string { // what goes up and down may do so between two snapshots, but not each time
+	pcptest.Retry(t, func() string { // values may fluctuate between two snapshots, but not each time
 		before := their.snapshot(names)
 		now := our.snapshot(names)
 		diff := differences(names, before, now, their.snapshot(names))
@@ -392,7 +390,7 @@ func TestSameAsC(t *testing.T) {
 	})
 }
 
-// trees are copies of /proc and /sys of other machines, that PCP's own tests have.
+// trees are copies of /proc and /sys of other machines, from PCP's own tests.
 const trees = "/var/lib/pcp/testsuite/linux/*.tgz"
 
 // TestTrees compares all our metrics with those of the C agent, on the copies of
@@ -452,8 +450,8 @@ func sameOnTree(t *testing.T, root string, except ...string) {
 	}
 }
 
-// processors is the environment for the C agent with the processors of a tree. Without it,
-// it knows those of this machine.
+// processors returns the environment that tells the C agent the processors of a tree. Without it,
+// the agent uses those of this machine.
 func processors(root string) []string {
 	stat, _ := os.ReadFile(filepath.Join(root, "proc", "stat"))
 	n := 0
@@ -486,12 +484,12 @@ var misread = map[string]string{
 	"mem.zoneinfo.nr_free_pages": "it does not find the line",
 }
 
-// misreadIn are metrics that the C agent has other values of in some of the trees,
-// which the files do not have. Those of PCP's tests go by their subject.
+// misreadIn maps trees to metrics that the C agent misreads there. Trees of PCP's tests are named
+// by subject.
 var misreadIn = map[string][]string{
-	"arm64": { // it takes the columns for those of processors 0 to 2, and FIQ for a number
+	"arm64": { // it assigns the columns to processors 0 to 2, and parses FIQ as a number
 		"kernel.all.interrupts.total", "kernel.percpu.interrupts", "kernel.percpu.intr",
-		"hinv.cpu.clock"}, // before PCP 7 it has the clock of /proc/cpuinfo alone
+		"hinv.cpu.clock"}, // before PCP 7 it reads only the clock of /proc/cpuinfo
 	"linux-2.6.9": {"disk.dev.scheduler"}, // it looks for /sys/block/cciss/c0d0, not cciss!c0d0
 	"nfsrpc":      misreadNFS,
 }

@@ -61,7 +61,7 @@ func TestContainerStatfsHangs(t *testing.T) {
 				t.Errorf("a fetch took %v", d)
 			}
 		}
-		synctest.Wait() // for calls that the deadline of the first fetch has cut off and that have returned since
+		synctest.Wait() // until the abandoned calls of the first fetch have returned
 		if n := values(); n != 1 {
 			t.Errorf("%d values while two file systems hang, want 1", n)
 		}

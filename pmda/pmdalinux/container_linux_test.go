@@ -35,9 +35,8 @@ echo ready
 exec cat
 `
 
-// TestHostileContainer: of a container's /sys nothing is read that is not the kernel's, wherever
-// the container has put it. The agent would follow its links to files of the machine, and wait for
-// its pipes.
+// TestHostileContainer checks that the agent reads only the kernel's files in a container's /sys.
+// Otherwise it would follow the container's links to files of the machine, and wait for its pipes.
 func TestHostileContainer(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("making a container, and looking into it, needs root")

@@ -11,8 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// TestReusedProcess: what was read of a process with the ID of one that has ended is not the
-// container's.
+// TestReusedProcess checks that values of a process that reused the ID of an ended one are not
+// taken for the container's.
 func TestReusedProcess(t *testing.T) {
 	l := newLinux(Options{Root: "/"})
 	v, err := l.viewOf(os.Getpid())
@@ -36,7 +36,7 @@ func TestReusedProcess(t *testing.T) {
 	fetch := func() error {
 		return h.Fetch(t.Context(), r, []pdu.PMID{pdu.MakePMID(Domain, 12, 4)}, new(pdu.ResultWriter))
 	}
-	fetch() // it may lack the rights to enter even its own namespaces
+	fetch() // the test may lack the rights to enter its own namespaces
 	c.view.start--
 	if err := fetch(); !errors.Is(err, syscall.EPERM) {
 		t.Errorf("values of another process: %v", err)

@@ -17,7 +17,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux"
 )
 
-// containerTree is a machine with a container, whose first process is 15.
+// containerTree is a machine with a container, whose first process has the ID 15.
 var containerTree = files{
 	"proc/net/dev":      titles + "    lo: 1 1 0 0 0 0 0 0 1 1 0 0 0 0 0 0\n  eth0: 5 1 0 0 0 0 0 0 6 1 0 0 0 0 0 0\n",
 	"proc/self/mounts":  "/dev/sda1 / ext4 rw 0 0\n",
@@ -37,7 +37,8 @@ var containerTree = files{
 	"proc/15/root/sys/class/net/veth/address": "02:00:00:00:00:02\n",
 }
 
-// containersOf is an agent of a tree that knows the containers web, which runs, stopped and ended.
+// containersOf returns an agent on a tree that knows the containers web (running), stopped and
+// ended.
 func containersOf(t *testing.T, tree files) *pmda.Agent {
 	t.Helper()
 	a, err := pmdalinux.New(pmdalinux.Options{Root: tree.write(t), ContainerProcess: func(_ context.Context, name string) (int, error) {
@@ -53,15 +54,14 @@ func containersOf(t *testing.T, tree files) *pmda.Agent {
 	return a
 }
 
-// request is a request of a client that wants a container.
+// request returns a request of a client that selects a container.
 func request(container string) *pmda.Request {
 	c := pmda.NewClient(1, 1)
 	c.Container = container
 	return &pmda.Request{Client: c}
 }
 
-// fetched is what a client gets of metrics: the number of values, and those that are numbers of 64
-// bits.
+// fetched returns the number of values of metrics that a client gets, and the 64-bit numbers.
 func fetched(t *testing.T, a *pmda.Agent, container string, names ...string) (string, error) {
 	t.Helper()
 	ids := make([]pdu.PMID, len(names))
@@ -131,7 +131,7 @@ hinv.ninterface -1=2
 `,
 	} {
 		if container == "web" {
-			fetched(t, a, "", names...) // which numbers them
+			fetched(t, a, "", names...) // assigns their IDs
 		}
 		got, err := fetched(t, a, container, names...)
 		if diff := cmp.Diff(want, sortedAddresses(got)); diff != "" || err != nil {
@@ -193,7 +193,7 @@ func TestContainerErrors(t *testing.T) {
 	}
 }
 
-// TestManyContainers: as many clients as may be, of as many containers, at the same time.
+// TestManyContainers serves many clients of many containers at the same time.
 func TestManyContainers(t *testing.T) {
 	tree := files{"proc/stat": "cpu 1 2 3 4\n"}
 	for pid := 1; pid <= 200; pid++ {

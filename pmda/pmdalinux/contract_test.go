@@ -11,9 +11,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdatest"
 )
 
-// TestContract: the agent keeps the contract of a Handler, on a tree of an old kernel, one
-// of a large machine, and the machine that the test runs on. Any kernel lacks some
-// metrics.
+// TestContract checks that the agent keeps the contract of a Handler on a tree of an old kernel,
+// one of a large machine, and this machine. Any kernel lacks some metrics.
 func TestContract(t *testing.T) {
 	for _, name := range []string{"linux-2.6.9", "vm"} {
 		t.Run(name, func(t *testing.T) {
@@ -35,11 +34,11 @@ func newLinux(t *testing.T, o pmdalinux.Options) *pmda.Agent {
 	if err != nil {
 		t.Skip(err)
 	}
-	a.Logger = slog.New(slog.DiscardHandler) // the kernels lack much
+	a.Logger = slog.New(slog.DiscardHandler) // the kernels lack many metrics
 	return a
 }
 
-// topNames are the first components of the names.
+// topNames returns the first components of the names.
 func topNames(a *pmda.Agent) (tops []string) {
 	for name := range a.Namespace().All() {
 		if top, _, _ := strings.Cut(name, "."); len(tops) == 0 || tops[len(tops)-1] != top {

@@ -35,8 +35,8 @@ func newFetcher(t testing.TB, names []string, from agentClient) *fetcher {
 	return &fetcher{t, names, ids}
 }
 
-// fetch fetches from a new agent. A panic of the agent fails the test, also if the agent
-// has recovered from it.
+// fetch fetches from a new agent. A panic of the agent fails the test, even if the agent recovers
+// from it.
 func (f *fetcher) fetch(root string) *pmda.Agent {
 	f.t.Helper()
 	a, err := pmdalinux.New(pmdalinux.Options{Root: root})
@@ -58,7 +58,7 @@ func (f *fetcher) fetch(root string) *pmda.Agent {
 	return a
 }
 
-// agentMetrics are the names of all metrics of the agent.
+// agentMetrics returns the names of all metrics of the agent.
 func agentMetrics(t testing.TB, our agentClient) []string {
 	t.Helper()
 	names, err := our.Traverse(t.Context(), "")
@@ -68,8 +68,7 @@ func agentMetrics(t testing.TB, our agentClient) []string {
 	return slices.DeleteFunc(names, func(n string) bool { return strings.HasPrefix(n, "pmcd.") })
 }
 
-// recordMachine copies the files that the agent reads of this machine: those that it has
-// open after a fetch.
+// recordMachine copies the files that the agent reads on this machine: those open after a fetch.
 func recordMachine(t testing.TB) files {
 	t.Helper()
 	our := ourAgent(t, "/")
@@ -84,7 +83,7 @@ func recordMachine(t testing.TB) files {
 	for _, fd := range fds {
 		path, err := os.Readlink(fd)
 		if err != nil || !strings.HasPrefix(path, "/proc/") && !strings.HasPrefix(path, "/sys/") || strings.HasPrefix(path, "/sys/fs/cgroup/") {
-			continue // the last are what the Go runtime reads
+			continue // files that the Go runtime reads
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -101,7 +100,7 @@ func recordMachine(t testing.TB) files {
 		t.Skip("the agent reads nothing here")
 	}
 	addLinks(tree)
-	// The processors of nodes are what is in directories.
+	// The processors of nodes are directory entries.
 	cpus, _ := filepath.Glob("/sys/devices/system/node/node[0-9]*/cpu[0-9]*")
 	for _, path := range cpus {
 		tree[path[1:]+"/"] = ""
@@ -156,7 +155,7 @@ func addDevices(tree files) {
 	maps.Copy(tree, nfsFiles["2.6.32"])
 }
 
-// regularFiles are the names of the files of a tree that are no links, in order.
+// regularFiles returns the sorted names of the files of a tree, without links.
 func (f files) regularFiles() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(f)), func(n string) bool {
 		return strings.HasPrefix(f[n], "->") || strings.HasSuffix(n, "/")
@@ -186,10 +185,10 @@ var damages = []struct {
 
 const latin = "Latin"
 
-// nameFiles are files that are a name: another name is no damage.
+// nameFiles matches files that contain a name: another name is no damage.
 var nameFiles = regexp.MustCompile(`/(wwid|dm/name)$`)
 
-// cut cuts a text short, not at the end of a line: there it would be a good one.
+// cut truncates a text, but not at the end of a line, where the text would be valid.
 func cut(s string, at int) string {
 	for at = max(at, 0); at > 0 && s[at-1] == '\n'; {
 		at--
@@ -199,29 +198,27 @@ func cut(s string, at int) string {
 
 // replaceNumbers replaces all numbers of a text.
 func replaceNumbers(s, by string) string {
-	for range 2 { // neighbours share the blank between them
+	for range 2 { // neighbours share a blank
 		s = numbers.ReplaceAllString(s, "${1}"+by+"${2}")
 	}
 	return s
 }
 
-// listsMayEnd are metrics that count or add up the lines of a file: an empty file is no
-// damage.
+// listsMayEnd matches metrics that count or add up the lines of a file: an empty file is no damage.
 var listsMayEnd = regexp.MustCompile(`^(vfs\.locks\.|disk\.all\.|hinv\.ndisk$|hinv\.nfilesys$)`)
 
 // anyText matches metrics that accept other text. Some are numbers on one architecture and words on
-// others, some depend on the presence of one word. A list of addresses that is cut short ends with
-// another address.
+// others, some depend on the presence of one word. A truncated list of addresses ends with another
+// address.
 var anyText = regexp.MustCompile(`^(hinv\.cpu\.(model|stepping)|network\.interface\.(running|ipv6_addr|ipv6_scope))$`)
 
 var allDamages = flag.Bool("all", false, "damage each file in all ways, which takes half a minute")
 
-// oneDamageOf is how many ways of damage there are for each that the usual test does to a file, to
-// each another one.
+// oneDamageOf is N if the usual test makes every Nth damage, counted over all files.
 const oneDamageOf = 40
 
-// TestDamagedFiles damages each file that the agent reads. All values are those of
-// undamaged fields, or absent.
+// TestDamagedFiles damages each file that the agent reads. All values must be those of undamaged
+// fields, or missing.
 func TestDamagedFiles(t *testing.T) {
 	tree := recordMachine(t)
 	addDevices(tree)
@@ -235,13 +232,13 @@ func TestDamagedFiles(t *testing.T) {
 		return !*allDamages && ways%oneDamageOf != 0
 	}
 	check := func(t *testing.T, what string, unexpected func(snapshot) []string) {
-		t.Run(what, func(t *testing.T) { // its agent ends with it
+		t.Run(what, func(t *testing.T) { // its agent ends with the subtest
 			for _, w := range unexpected(ourAgent(t, root).snapshot(names)) {
 				t.Error(w)
 			}
 		})
 		if checks++; checks%8 == 0 {
-			runtime.GC() // which closes the files of agents
+			runtime.GC() // closes the files of agents
 		}
 	}
 	seen := map[string]bool{}
@@ -305,14 +302,14 @@ func unexpectedValues(good, now snapshot, empty bool) []string {
 	return list
 }
 
-// instName is the name of an instance of a snapshot, quoted.
+// instName returns the quoted name of an instance of a snapshot.
 func instName(inst string) string {
 	_, name, _ := strings.Cut(inst, " ")
 	return name
 }
 
-// FuzzTree gives the agent any text in any of its files. Nothing panics, all
-// metrics have a value or an error, and the memory used is in proportion.
+// FuzzTree gives the agent any text in any of its files. Nothing may panic, all metrics must have a
+// value or an error, and memory use must be proportional to the text.
 func FuzzTree(f *testing.F) {
 	tree := recordMachine(f)
 	addDevices(tree)

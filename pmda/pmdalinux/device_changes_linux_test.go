@@ -15,9 +15,9 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux"
 )
 
-// TestDevicesChange: several clients fetch everything while devices come and go with their
-// files, some in the middle of a reading. Each fetch has a set for each metric, and no
-// function of the agent panics. When all devices have gone, no file of them is open.
+// TestDevicesChange fetches everything with several clients while devices come and go, some during
+// a reading. Each fetch must have a set for each metric, and the agent must not panic. After all
+// devices are removed, none of their files is open.
 func TestDevicesChange(t *testing.T) {
 	root := t.TempDir()
 	change := func(n int) {
@@ -46,7 +46,7 @@ func TestDevicesChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var log bytes.Buffer // of what is worse than a warning; a handler writes one record at a time
+	var log bytes.Buffer // errors only; a handler writes one record at a time
 	a.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelError}))
 	var clients sync.WaitGroup
 	done := make(chan struct{})

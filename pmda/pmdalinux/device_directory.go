@@ -53,7 +53,7 @@ func (s *deviceDirectory) list() error {
 		names, err = f.Readdirnames(maxEntries)
 		f.Close()
 	}
-	if err != nil && err != io.EOF && !errors.Is(err, fs.ErrNotExist) { // there is none without a driver
+	if err != nil && err != io.EOF && !errors.Is(err, fs.ErrNotExist) { // missing without a driver
 		return err
 	}
 	s.rows.Begin()

@@ -46,14 +46,13 @@ var fcHosts = func() files {
 	return f
 }()
 
-// TestFCHosts: the two metrics that the C agent has exchanged, and all values that
-// are damaged or not there.
+// TestFCHosts checks the two metrics that the C agent swaps, and damaged and missing values.
 func TestFCHosts(t *testing.T) {
 	p := ourAgent(t, fcHosts.write(t)).snapshot([]string{"fchost.in.frames", "fchost.in.bytes", "fchost.out.frames", "fchost.out.bytes",
 		"fchost.lip_count", "fchost.nos_count", "fchost.error_frames", "fchost.dumped_frames", "hinv.nfchost"})
 	for name := range p.values {
 		if name != "hinv.nfchost" {
-			p.dropIDs(name) // they are numbered as the file system lists them
+			p.dropIDs(name) // IDs depend on the order of the directory
 		}
 	}
 	want := `fchost.dumped_frames "host3" 4

@@ -33,7 +33,7 @@ type deviceFiles[T any] struct {
 	l     *linux
 	indom *pmda.InDom
 	dir   string   // in which the devices have directories
-	names []string // of the file there; the first that exists counts
+	names []string // possible names of the file; the first that exists is used
 	parse func(text []byte, v *T) bool
 
 	of        map[string]*deviceFile[T] // by the names of the devices
@@ -143,7 +143,7 @@ func (a *deviceFiles[T]) load(device string, f *deviceFile[T]) (text []byte, err
 	for i, name := range a.names {
 		p := a.l.path(path.Join(a.dir, device, name))
 		if text, err = a.loadPath(p, f); !errors.Is(err, fs.ErrNotExist) {
-			if i == 0 { // no other name counts as long as this file is there
+			if i == 0 { // prefer this name as long as the file exists
 				f.path = p
 			}
 			break

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// openBelow is how many files below a directory this process has open.
+// openBelow returns the number of open files of this process below a directory.
 func openBelow(t *testing.T, dir string) (n int) {
 	t.Helper()
 	fds, err := filepath.Glob("/proc/self/fd/*")
@@ -41,8 +41,8 @@ func writeDevices(t *testing.T, root string, n int) {
 	write(t, root, "proc/diskstats", disks.String())
 }
 
-// TestDescriptors: on a large machine few files are open, and all are read. The files of
-// devices that have gone are closed, and others stay open in their place.
+// TestDescriptors checks that few files stay open on a large machine, and that all are read. Files
+// of removed devices are closed, and others stay open in their place.
 func TestDescriptors(t *testing.T) {
 	const most, limit = 2000, 128
 	tree := files{}
@@ -83,7 +83,7 @@ func TestDescriptors(t *testing.T) {
 	}
 }
 
-// TestDeviceFilesAllocate: fetches of the files of devices allocate nothing.
+// TestDeviceFilesAllocate checks that fetches of device files allocate nothing.
 func TestDeviceFilesAllocate(t *testing.T) {
 	tree := files{"proc/net/dev": "Inter-|\n face |bytes\n"}
 	for i := range 4 {
@@ -101,7 +101,7 @@ func TestDeviceFilesAllocate(t *testing.T) {
 		"network.interface.wireless", "network.interface.type", "network.interface.virtual")
 }
 
-// TestDevicesAllocate: fetches of the other files of devices allocate nothing.
+// TestDevicesAllocate checks that fetches of the other files of devices allocate nothing.
 func TestDevicesAllocate(t *testing.T) {
 	tree := arrayTree("array_state=clean level=raid10 raid_disks=4 layout=258 degraded=2", "in_sync", "", "in_sync", "")
 	maps.Copy(tree, fcHosts)
@@ -114,8 +114,8 @@ func TestDevicesAllocate(t *testing.T) {
 	allocatesNothing(t, tree.write(t), "disk.md.status", "fchost", "mem.numa.max_bandwidth", "mem.slabinfo", "pmda.version", "sysfs", "tape", "tty")
 }
 
-// TestSpeedStaysOpen: the file of an attribute that the kernel refuses to tell now,
-// as the speed of the loopback interface, stays open for when it does.
+// TestSpeedStaysOpen checks that a file stays open while the kernel refuses to read it, such as the
+// speed of an interface without a carrier.
 func TestSpeedStaysOpen(t *testing.T) {
 	const dir = "/sys/devices/virtual/net/lo"
 	if _, err := os.ReadFile(dir + "/speed"); !errors.Is(err, syscall.EINVAL) {

@@ -83,7 +83,7 @@ func (d *disks) parseLine(kernel, fields []byte) {
 		d.mapped.Row(kernel)
 		n := d.dmNames.get(d.mapped.LastName())
 		if !n.ok {
-			return // it is an instance by this name
+			return // its instance name is not known
 		}
 		name = append(d.name[:0], n.v...)
 		d.name = name

@@ -51,7 +51,7 @@ zram.read zram0 zramx
 	}
 }
 
-// diskNames is a /proc/diskstats with all kinds of names.
+// diskNames returns a /proc/diskstats with all kinds of names.
 func diskNames() string {
 	var b strings.Builder
 	for i, name := range strings.Fields(`hda hda1 sda sda12 sdaa sda1b sr0 sr12 srx srx1 loop0 loop0p1 ram0 ramdisk md0 md127p1 mdx dm-0
@@ -158,8 +158,8 @@ func TestDiskSameAsC(t *testing.T) {
 	}.write(t))
 }
 
-// TestDisksReplaced: a device of the device mapper is known by the name that it
-// has now, though its number was another's.
+// TestDisksReplaced checks that a mapped device has its current name, even if its number belonged
+// to another one.
 func TestDisksReplaced(t *testing.T) {
 	root := files{"proc/diskstats": " 253 0 dm-0" + eleven, "sys/block/dm-0/dm/name": "old\n"}.write(t)
 	our := ourAgent(t, root)
@@ -175,8 +175,8 @@ func TestDisksReplaced(t *testing.T) {
 	}
 }
 
-// steadyFetch makes a function that fetches metrics of an agent without a collector. It has
-// been called, so that what only a first fetch allocates is there.
+// steadyFetch returns a function that fetches metrics without a collector. It has been called once,
+// for the allocations of a first fetch.
 func steadyFetch(t testing.TB, root string, prefixes ...string) func() {
 	t.Helper()
 	a, err := pmdalinux.New(pmdalinux.Options{Root: root})
@@ -207,7 +207,7 @@ func steadyFetch(t testing.TB, root string, prefixes ...string) func() {
 	return fetch
 }
 
-// manyDisks is a tree with so many disks, each with a partition.
+// manyDisks returns a tree with n disks, each with a partition.
 func manyDisks(t testing.TB, n int) string {
 	var stats, parts strings.Builder
 	tree := files{}
@@ -230,7 +230,7 @@ func manyDisks(t testing.TB, n int) string {
 	return tree.write(t)
 }
 
-// TestDisksAllocate: a fetch allocates nothing.
+// TestDisksAllocate checks that a fetch allocates nothing.
 func TestDisksAllocate(t *testing.T) {
 	fetch := steadyFetch(t, manyDisks(t, 20), "disk", "zram", "hinv.ndisk", "hinv.map.dmname", "hinv.map.mdname", "hinv.map.scsi_id", "hinv.ntape", "hinv.nfchost")
 	if n := testing.AllocsPerRun(100, fetch); n != 0 && !raceEnabled {
@@ -238,8 +238,8 @@ func TestDisksAllocate(t *testing.T) {
 	}
 }
 
-// TestManyDisksAllocate: of files that are too many to stay open, each takes one allocation,
-// of its path for the system call.
+// TestManyDisksAllocate checks that each file beyond the limit of open files costs one allocation,
+// for its path.
 func TestManyDisksAllocate(t *testing.T) {
 	const disks = 300 // each with a scheduler
 	fetch := steadyFetch(t, manyDisks(t, disks), "disk.dev.scheduler")

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// arrayTree is a tree with an array that has these files, and disks in its places of
-// these states.
+// arrayTree returns a tree with an array that has these files, and disks in its slots with these
+// states.
 func arrayTree(md string, slots ...string) files {
 	f := files{"proc/diskstats": " 9 0 md0" + eleven}
 	for pair := range strings.FieldsSeq(md) {
@@ -26,7 +26,7 @@ func arrayTree(md string, slots ...string) files {
 	return f
 }
 
-// TestArrayStatus: what is wrong with arrays.
+// TestArrayStatus checks the status of arrays with missing or failed disks.
 func TestArrayStatus(t *testing.T) {
 	const in = "in_sync"
 	for _, tt := range []struct {
@@ -75,8 +75,8 @@ func TestArrayStatus(t *testing.T) {
 	}
 }
 
-// TestArrayStatusSameAsC: the C agent has the same numbers if mdadm says what its manual
-// says.
+// TestArrayStatusSameAsC compares the status with the C agent, given an mdadm that follows its
+// manual.
 func TestArrayStatusSameAsC(t *testing.T) {
 	tree := files{"proc/diskstats": " 9 0 md0" + eleven + " 9 1 md1" + eleven + " 9 2 md2" + eleven + " 9 127 md127" + eleven, "dev/md/home": "->../md127"}
 	for file, text := range map[string]string{"md0/md/array_state": "active", "md1/md/array_state": "active", "md1/md/level": "raid1", "md1/md/raid_disks": "2", "md1/md/degraded": "1",
@@ -89,7 +89,7 @@ func TestArrayStatusSameAsC(t *testing.T) {
 	if err := os.WriteFile(mdadm, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	metrics := []string{"disk.md.status", "disk.md.read"} // the C agent knows no arrays in a fetch of the first alone
+	metrics := []string{"disk.md.status", "disk.md.read"} // the C agent finds no arrays if the first is fetched alone
 	want := cAgent(t, root, "LINUX_MDADM="+mdadm).snapshot(metrics).String()
 	if diff := cmp.Diff(want, ourAgent(t, root).snapshot(metrics).String()); diff != "" || !strings.Contains(want, "1024") {
 		t.Error(want, "(-theirs +ours)\n", diff)

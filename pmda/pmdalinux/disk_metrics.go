@@ -11,7 +11,7 @@ import (
 // devices of each class, for disks by identifier, and for all disks together.
 type diskMetric struct {
 	names      [diskFamilies]nameAndItem
-	fields     []int // one, or two of which it is the sum
+	fields     []int // one field, or two to add up
 	units      pdu.Units
 	narrow     bool // has 32 bits for each device
 	narrowAll  bool // also for all disks

@@ -116,7 +116,7 @@ func (l *linux) addEntryCount(name string, cluster int, text, dir string, counts
 				return nil
 			}
 			list, err := os.ReadDir(l.path(dir))
-			if err != nil && !errors.Is(err, fs.ErrNotExist) { // there is none without a driver
+			if err != nil && !errors.Is(err, fs.ErrNotExist) { // missing without a driver
 				return err
 			}
 			n, next = 0, now.Add(recheckAfter)

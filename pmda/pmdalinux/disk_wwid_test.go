@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// wwidTree has disks that are reached by several paths, and others.
+// wwidTree returns a tree with disks of several paths, and others.
 func wwidTree() files {
 	tree := files{"proc/diskstats": " 8 0 sda 1 2 3 4294967295 5 6 7 8 9 10 11\n 8 16 sdb" + eleven + " 8 17 sdb1" + eleven +
 		" 8 32 sdc 1 2 3 4 5 6 8 8 9 10 11\n 8 48 sdd" + eleven + " 8 64 sde" + eleven + " 8 80 sdf" + fifteen,
@@ -20,7 +20,7 @@ func wwidTree() files {
 	return tree
 }
 
-// TestWWIDDisks: disks of the same identifier are added up.
+// TestWWIDDisks checks that disks with the same identifier are added up.
 func TestWWIDDisks(t *testing.T) {
 	got := wwidTree().valuesOf(t, strings.Fields("disk.wwid.scsi_paths disk.wwid.total_bytes disk.wwid.read_rawactive disk.wwid.capacity disk.wwid.scheduler disk.wwid.discard disk.wwid.inflight")...)
 	want := `disk.wwid.capacity 0 "35" 200 1 "1ATA  x" 7 2 "27" 9
@@ -37,7 +37,7 @@ disk.wwid.total_bytes 0 "35" 10 1 "1ATA  x" 5 2 "27" 5
 }
 
 // TestWWIDDisksSameAsC compares the sums with those of the C agent, except for unknown discards.
-// The C agent has the sizes only in a fetch together with those of disk.dev.
+// The C agent has the sizes only if those of disk.dev are fetched too.
 func TestWWIDDisksSameAsC(t *testing.T) {
 	root := wwidTree().write(t)
 	names := strings.Fields("disk.dev.capacity disk.wwid.read disk.wwid.total_bytes disk.wwid.read_rawactive disk.wwid.total_rawactive disk.wwid.capacity disk.wwid.scheduler disk.wwid.scsi_paths disk.wwid.inflight")
@@ -47,8 +47,8 @@ func TestWWIDDisksSameAsC(t *testing.T) {
 	}
 }
 
-// TestSCSI: the names of devices are those that the C agent gives on a machine
-// that has them, where it looks for block devices in the machine's own /sys.
+// TestSCSI checks that device names are those of the C agent, which looks for block devices only in
+// /sys of this machine.
 func TestSCSI(t *testing.T) {
 	tree := files{"proc/scsi/scsi": `Attached devices:
 Host: scsi0 Channel: 00 Id: 00 Lun: 00
@@ -87,7 +87,7 @@ Host: scsi7 Channel: 00 Id: 00 Lun: 00
 	}
 }
 
-// TestEntryCounts compares how many tapes and Fibre Channel adapters there are.
+// TestEntryCounts compares the numbers of tapes and Fibre Channel adapters.
 func TestEntryCounts(t *testing.T) {
 	tree := files{}
 	for _, name := range strings.Fields("st0 st0l st0m st1 st10 nst0 nst1 st") {

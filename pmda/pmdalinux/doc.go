@@ -13,14 +13,14 @@
 //	// pminfo -f kernel.all.load
 //
 // The metrics have the names, PMIDs, types, semantics, units and instances of PCP's pmdalinux(1),
-// so that tools for one work with the other. The program examples/pmdalinux is the agent for a
-// pmcd, in place of PCP's. examples/pmcd has it built in.
+// so tools for one work with the other. The program examples/pmdalinux is the agent for a pmcd, in
+// place of PCP's. examples/pmcd has it built in.
 //
 // # Which metrics
 //
 //	disk tape fchost zram        disks, partitions, md and dm devices, tapes, adapters
 //	filesys tmpfs vfs            file systems, files and inodes in use
-//	hinv                         hardware and how much there is of it
+//	hinv                         amounts of hardware
 //	ipc                          message queues, semaphores, shared memory of System V
 //	kernel.all kernel.percpu     processors, load, pressure, interrupts, uptime, users
 //	kernel.pernode kernel.uname
@@ -41,9 +41,9 @@
 //
 // # Instances
 //
-// Instances keep their IDs as long as the agent runs. With [Options].StateDir they keep them
-// across restarts. A device whose name is not a valid name of an instance is left out, because
-// root may give a network interface a name with control characters.
+// Instances keep their IDs as long as the agent runs. With [Options].StateDir they keep them across
+// restarts. A device whose name is not a valid instance name is omitted, because root may give a
+// network interface a name with control characters.
 //
 // # Containers
 //
@@ -57,21 +57,20 @@
 //
 // The network, the mounts and the root directory of the container are those below /proc/PID. The
 // host name and the IPv4 addresses come from a thread that enters the container's namespace. An
-// interface or a file system has the ID that the one of the same name on the machine has or would
-// have. No file of a container stays open.
+// interface or a file system has the same ID as one of that name on the machine. No file of a
+// container stays open.
 //
 // If the container does not run, or if the agent may not look into it, a fetch of these metrics
 // fails with EPERM, as with the C agent. The sizes in tmpfs and filesys are those of the
-// container's file systems. The C agent returns those of the file systems that the machine has at
-// the same directories.
+// container's file systems. The C agent returns those of the machine's file systems at the same
+// directories.
 //
 // # Cost of a fetch
 //
-// A fetch reads each file below /proc and /sys that its metrics come from once. It allocates
-// nothing unless devices come or go. A long file of named numbers, such as /proc/vmstat, is read
-// only as far as needed. Sockets are counted through netlink, which takes a fifth of the time of
-// /proc/net/tcp and similar files. Those files are read if netlink fails, or with another
-// [Options].Root.
+// A fetch reads each file of its metrics once. It allocates nothing unless devices come or go. A
+// long file of named numbers, such as /proc/vmstat, is read only as far as needed. Sockets are
+// counted through netlink, which takes a fifth of the time of /proc/net/tcp and similar files.
+// Those files are read if netlink fails, or with another [Options].Root.
 //
 // Files stay open after the first read: most of those below /proc, some dozens, and up to 128
 // files of single devices, such as a disk's scheduler. The others are opened for each fetch, which
@@ -80,8 +79,7 @@
 //
 // The metrics filesys and tmpfs use statfs(2). Network file systems are not listed, because they
 // may not reply. If a local file system does not reply, fetches of filesys wait and others do not.
-// All system calls are known to Go's scheduler: while one waits, the other goroutines of the
-// program continue.
+// While a system call waits, the other goroutines of the program continue.
 //
 // # Differences from the C agent
 //

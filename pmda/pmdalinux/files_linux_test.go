@@ -14,8 +14,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// TestRecords: the files of this machine end where their Record tells, and have no
-// longer lines than that.
+// TestRecords checks that reads of this machine's files end as their Record says, and that no line
+// is longer.
 func TestRecords(t *testing.T) {
 	for name, record := range records {
 		list := []string{"/" + name}
@@ -36,7 +36,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// filesBelow are the files that the agent reads in a directory, and below.
+// filesBelow returns the files that the agent reads in and below a directory.
 func filesBelow(t *testing.T, dir string) (list []string) {
 	t.Helper()
 	for _, pattern := range []string{"kernel/*max", "kernel/shm*", "kernel/msgmn?", "kernel/sem", "kernel/random/poolsize", "kernel/os*", "fs/*-*", "ksm/*", "*"} {
@@ -49,9 +49,9 @@ func filesBelow(t *testing.T, dir string) (list []string) {
 	return list
 }
 
-// readToEnd reads a file until a read returns nothing. No read that has room for
-// more, and is the last one by the Record, is followed by another with something;
-// but a file that grows between two reads, such as a list of sockets, is read anew.
+// readToEnd reads a file until a read returns nothing. It checks that the read after the last one
+// according to the Record is empty. If a file grows between two reads, such as a list of sockets,
+// it tries again.
 func readToEnd(t *testing.T, path string, record int) (text []byte) {
 	t.Helper()
 	var err error
@@ -69,7 +69,7 @@ func readToEnd(t *testing.T, path string, record int) (text []byte) {
 func readUntilEmpty(path string, record int) (text []byte, err error) {
 	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, nil // this kernel has none, or not for us
+		return nil, nil // missing in this kernel, or not readable
 	}
 	defer syscall.Close(fd)
 	var b [64 << 10]byte
@@ -91,7 +91,7 @@ func readUntilEmpty(path string, record int) (text []byte, err error) {
 	}
 }
 
-// TestRecordOf: the longest name wins.
+// TestRecordOf checks that the longest matching name wins.
 func TestRecordOf(t *testing.T) {
 	for name, want := range map[string]int{
 		"proc/stat": procfile.Single, "proc/statx": 0, "proc/sys/kernel/random/poolsize": procfile.Single, "proc/net/tcp6": 512,

@@ -9,9 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestReopenedFiles: a file that may be replaced by another is opened for each reading, and
-// one that would keep a file system from being unmounted, or a server from ending, does not
-// stay open.
+// TestReopenedFiles checks that a file that may be replaced, or would keep a file system mounted or
+// a server running, is opened for each reading.
 func TestReopenedFiles(t *testing.T) {
 	const users, threads, debug = "kernel.all.nusers", "nfs.server.threads.total", "sysfs.kernel.debug.extfrag_unusable"
 	root := files{

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// newMounts are mounts on disks that have no metrics.
+// newMounts returns mounts on disks without metrics.
 func newMounts(root string) *mounts {
 	l := newLinux(Options{Root: root})
 	m := &mounts{l: l, isListed: onDisk, name: func(device, _ []byte) []byte { return device }}
@@ -20,8 +20,7 @@ func newMounts(root string) *mounts {
 	return m
 }
 
-// TestMountsOnce: in each of several readings, each device is listed once, where it
-// was mounted first.
+// TestMountsOnce checks that each of several readings lists each device once, at its first mount.
 func TestMountsOnce(t *testing.T) {
 	root := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {

@@ -4,7 +4,7 @@ package pmdalinux
 
 import "golang.org/x/sys/unix"
 
-// statfs is unix.Statfs of a path that ends with a NUL.
+// statfs is unix.Statfs for a path that ends with a NUL.
 func statfs(path []byte, s *unix.Statfs_t) unix.Errno {
 	err := unix.Statfs(string(path[:len(path)-1]), s)
 	if err == nil {

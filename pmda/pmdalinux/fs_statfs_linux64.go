@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// statfs is unix.Statfs of a path that ends with a NUL. unix.Statfs would copy the path each time
+// statfs is unix.Statfs for a path that ends with a NUL. unix.Statfs would copy the path each time
 // to append one.
 func statfs(path []byte, s *unix.Statfs_t) unix.Errno {
 	_, _, err := unix.Syscall(unix.SYS_STATFS, uintptr(unsafe.Pointer(&path[0])), uintptr(unsafe.Pointer(s)), 0)

@@ -18,7 +18,7 @@ type usage struct {
 
 // A mount is a mounted file system.
 type mount struct {
-	escaped  string // the directory as /proc/self/mounts has it
+	escaped  string // the directory as written in /proc/self/mounts
 	dir      string // the directory
 	path     []byte // the directory below the root of the agent, with a NUL behind
 	readOnly bool
@@ -32,7 +32,7 @@ type mount struct {
 type mounts struct {
 	l        *linux
 	rows     instances[mount]
-	at       map[string]int // the row that a name had last
+	at       map[string]int // last row of a name
 	isListed func(device, dir, kind []byte) bool
 	name     func(device, dir []byte) []byte // of the instance
 	usage    *pmda.Group                     // calls statfs of those that the client wants
@@ -126,8 +126,8 @@ func (m *mounts) addPlaces() {
 }
 
 // statfs calls statfs for the file systems that the client has selected. A container may mount
-// anything, so its file systems have hanging.Time together. Those that have not replied by then
-// have no values.
+// anything, so its file systems together get hanging.Time to reply. Those that have not replied by
+// then have no values.
 func (m *mounts) statfs(ctx context.Context, r *pmda.Request) error {
 	rule, wait := r.Profile.For(m.rows.indom.ID()), ctx
 	if m.l.view != nil {
@@ -159,7 +159,7 @@ func (l *linux) statfsSoon(ctx context.Context, u *usage, path []byte) error {
 		use usage
 		err error
 	}
-	path = bytes.Clone(path) // which may have changed when the call goes on
+	path = bytes.Clone(path) // the caller may reuse path before the call returns
 	got, err := hanging.Do(ctx, &l.view.host.calls, *l.view, string(path), func() (r result) {
 		r.err = l.statfs(&r.use, path)
 		return r
@@ -216,7 +216,7 @@ func inMemory(_, _, kind []byte) bool { return string(kind) == "tmpfs" }
 // twice is listed once, with its first mount.
 func (m *mounts) parse(text []byte) error {
 	m.rows.Begin()
-	if m.at == nil || len(m.at) > 2*len(m.rows.Names) { // most of the names are gone
+	if m.at == nil || len(m.at) > 2*len(m.rows.Names) { // most names no longer have rows
 		m.at = make(map[string]int, len(m.rows.Names))
 	}
 	m.complete = !procfile.Truncated(text)

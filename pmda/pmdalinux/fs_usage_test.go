@@ -69,7 +69,7 @@ hinv.nfilesys 3
 	}
 }
 
-// TestFilesystemsUsage: all that a file system says is what df(1) would.
+// TestFilesystemsUsage checks that sizes add up, and that the percentage in use is that of df(1).
 func TestFilesystemsUsage(t *testing.T) {
 	root := files{"proc/self/mounts": "/dev/sda1 / ext4 rw 0 0\ntmpfs /run tmpfs rw 0 0\ntmpfs /run tmpfs rw 0 0\n", "run/x": ""}.write(t)
 	got := ourAgent(t, root).snapshot(strings.Fields("filesys.capacity filesys.free filesys.used filesys.full filesys.avail filesys.maxfiles filesys.usedfiles filesys.freefiles tmpfs.capacity tmpfs.full"))
@@ -123,15 +123,14 @@ tmpfs /tmp tmpfs rw 0 0
 /dev/sdg /tmp fuseblk rw 0 0
 `
 
-// TestFilesystemsAllocate: a fetch allocates nothing, also with mounts that are
-// listed twice.
+// TestFilesystemsAllocate checks that a fetch allocates nothing, even if mounts are listed twice.
 func TestFilesystemsAllocate(t *testing.T) {
 	var b strings.Builder
 	for i := range 50 {
 		fmt.Fprintf(&b, "/dev/sda%d / ext4 rw 0 0\ntmpfs /run tmpfs rw 0 0\n", i/2)
 	}
 	fetch := steadyFetch(t, files{"proc/self/mounts": b.String(), "run/x": ""}.write(t), "filesys", "tmpfs", "hinv.nfilesys")
-	if n := testing.AllocsPerRun(100, fetch); n != 0 && !raceEnabled && strconv.IntSize == 64 { // others' statfs copies paths
+	if n := testing.AllocsPerRun(100, fetch); n != 0 && !raceEnabled && strconv.IntSize == 64 { // statfs copies paths on 32-bit machines
 		t.Errorf("a fetch allocates %v times", n)
 	}
 }

@@ -37,7 +37,7 @@ type locks struct{ read, write, all uint32 }
 
 // addLocks adds the metrics of /proc/locks.
 func (l *linux) addLocks() {
-	now := new([3]locks) // by the order of kinds
+	now := new([3]locks) // in the order of kinds
 	g := l.fileGroup("proc/locks", func(text []byte) error { return parseLocks(now, text) })
 	for i, m := range []struct {
 		read, write, count, text string

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// vfsFiles has a file of each kind, with numbers that tell the fields apart.
+// vfsFiles has a file of each kind, with different numbers.
 var vfsFiles = files{
 	"proc/sys/fs/file-nr":      "1500\t7\t200000\n",
 	"proc/sys/fs/inode-state":  "100\t8\t0\t0\t0\t0\t0\n",
@@ -28,8 +28,7 @@ var vfsFiles = files{
 `,
 }
 
-// samePrefixAsC compares the metrics with a prefix with those of the C agent, on a
-// tree.
+// samePrefixAsC compares the metrics with a prefix with those of the C agent on a tree.
 func samePrefixAsC(t *testing.T, f files, prefix string) {
 	t.Helper()
 	root := f.write(t)
@@ -70,7 +69,7 @@ vfs.inodes.free 8
 	}
 }
 
-// TestLocks: of a list with something in it that is no lock nothing is counted.
+// TestLocks checks that a list with a malformed line has no values.
 func TestLocks(t *testing.T) {
 	const lock = "1: FLOCK  ADVISORY  READ 1 00:06:1028 0 EOF\n"
 	const bad = ": Generic error, already reported above"

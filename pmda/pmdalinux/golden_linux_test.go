@@ -49,7 +49,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// allValues are the values of all metrics of a tree.
+// allValues returns the values of all metrics of a tree.
 func allValues(t testing.TB, root string) string {
 	t.Helper()
 	if os.Getpagesize() != 4096 {

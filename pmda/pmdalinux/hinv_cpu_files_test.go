@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-go/pcp/internal/pcptest"
 )
 
-// cpuFiles makes a tree with three processors and files of theirs.
+// cpuFiles returns a tree with three processors and their files.
 func cpuFiles(pairs ...string) files {
 	const times = " 1 2 3 4 5 6 7 8 9 10\n"
 	f := files{"proc/stat": "cpu " + times + "cpu0" + times + "cpu1" + times + "cpu2" + times + "intr 1\n"}
@@ -77,8 +77,7 @@ frequency_scaling.time 0 "cpu0" 18446744073709551615`},
 	}
 }
 
-// TestCPUFilesComeAndGo: a file that is removed has no value, one that is written
-// anew has another.
+// TestCPUFilesComeAndGo checks that a removed file has no value, and a rewritten one its new value.
 func TestCPUFilesComeAndGo(t *testing.T) {
 	const count = "cpu0/thermal_throttle/core_throttle_count"
 	root := cpuFiles(count, "5\n").write(t)
@@ -92,7 +91,7 @@ func TestCPUFilesComeAndGo(t *testing.T) {
 	}
 }
 
-// TestProcessorsSameAsC compares both agents on machines that PCP has no copies of.
+// TestProcessorsSameAsC compares both agents on machines that PCP's tests lack.
 func TestProcessorsSameAsC(t *testing.T) {
 	pcptest.Need(t, "pmcd")
 	for _, tt := range []struct {

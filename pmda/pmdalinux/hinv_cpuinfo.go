@@ -40,7 +40,7 @@ const (
 // A cpuText reuses its memory in each reading.
 type cpuText struct {
 	text    string
-	ok, bad bool // found in this reading; and damaged
+	ok, bad bool // ok: found in this reading; bad: malformed
 }
 
 // maxCPUText is the maximum length of a text in bytes, several times that of today's flags.
@@ -118,7 +118,7 @@ func (c *cpuInfo) parse(text []byte) error {
 	c.n = 0
 	clear(c.at)
 	c.common.reset()
-	first := 0       // a line is of the processors from this one on
+	first := 0       // a line applies to processors from this one on
 	numbers := false // the line before had the number of a processor
 	for line := range procfile.Lines(text) {
 		key, value, ok := bytes.Cut(line, colon)

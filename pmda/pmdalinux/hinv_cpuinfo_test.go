@@ -113,7 +113,7 @@ vendor
 	}
 }
 
-// TestCPUInfoAgain reads a file that changes: nothing of the one before is left.
+// TestCPUInfoAgain checks that nothing remains of an earlier reading when the file changes.
 func TestCPUInfoAgain(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, "proc/stat", "cpu0 1\ncpu1 1\n")
@@ -132,8 +132,7 @@ func TestCPUInfoAgain(t *testing.T) {
 	}
 }
 
-// TestCPUInfoTrees compares what both agents make of the files of other machines
-// that PCP's own tests have.
+// TestCPUInfoTrees compares both agents on the files of other machines in PCP's own tests.
 func TestCPUInfoTrees(t *testing.T) {
 	const all = "/var/lib/pcp/testsuite/linux/cpuinfo-*"
 	pcptest.Need(t, "pmcd")

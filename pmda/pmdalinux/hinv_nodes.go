@@ -28,7 +28,7 @@ type topology struct {
 // nodes are the result of a reading. They are immutable.
 type nodes struct {
 	list []node         // by ascending ID
-	of   map[uint32]int // where in list the node of a processor is; nil if all are at the first
+	of   map[uint32]int // index in list by processor; nil if all are on the first node
 }
 
 // A node is memory and the processors that are close to it.
@@ -85,7 +85,7 @@ func (t *topology) read() (*nodes, error) {
 	if n.list = t.listNodes(); n.list != nil {
 		n.of = map[uint32]int{}
 	} else {
-		n.list = []node{{}} // a kernel without nodes
+		n.list = []node{{}} // kernel without NUMA nodes
 	}
 	names := make([]string, len(n.list))
 	for at := range n.list {

@@ -22,7 +22,7 @@ type instances[T any] struct {
 
 	ids   []pdu.InstID // of the rows
 	order []int        // the rows by ascending ID
-	stale bool         // ids and order are to be found anew
+	stale bool         // ids and order must be recomputed
 
 	files []interface{ startReading() } // of the devices that are the instances
 }

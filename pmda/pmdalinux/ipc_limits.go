@@ -38,7 +38,7 @@ func (l *linux) addIPCLimits() {
 	var now ipcInfo
 	g := l.Group(func(context.Context, *pmda.Request) (err error) {
 		if l.root != "/" {
-			return pdu.ErrAppVersion // it would be another machine's
+			return pdu.ErrAppVersion // the limits of the tree's machine are unknown
 		}
 		now, err = readIPCInfo()
 		return err

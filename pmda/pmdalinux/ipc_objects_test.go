@@ -12,7 +12,7 @@ const (
 	semTitle = "       key      semid perms      nsems   uid   gid  cuid  cgid      otime      ctime\n"
 )
 
-// ipcFiles have objects with numbers that differ, of users with a name and without.
+// ipcFiles has objects with different numbers, of users with and without a name.
 var ipcFiles = files{
 	"proc/sysvipc/shm": shmTitle + "         0   45023232  1600 393216 19464 19471 2 0 5 6 7 11 12 13 196608 4096\n" +
 		"-559038737 7  2644 131072 1 2 3 33 0 0 0 4 5 6 4097 8192\n" + "2147483647 9 3007 65536 4 5 0 987654 0 0 0 0 0 0 0 0\n",
@@ -22,8 +22,7 @@ var ipcFiles = files{
 
 func TestIPCSameAsC(t *testing.T) { samePrefixAsC(t, ipcFiles, "ipc.") }
 
-// TestIPC compares the values of good and damaged files, where the C agent
-// makes system calls on this machine.
+// TestIPC compares the values of good and damaged files. The C agent uses system calls instead.
 func TestIPC(t *testing.T) {
 	const none = "Metric not supported by this version of monitored application"
 	for _, tt := range []struct {
@@ -73,7 +72,7 @@ ipc.shm.tot
 	}
 }
 
-// TestIPCLimits: a limit that is longer than the metric has no value.
+// TestIPCLimits checks that a limit too large for the metric has no value.
 func TestIPCLimits(t *testing.T) {
 	const none = "Metric not supported by this version of monitored application"
 	got := files{

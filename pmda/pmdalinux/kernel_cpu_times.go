@@ -12,8 +12,8 @@ import (
 // 577294 792 0 28373 688 0 0".
 type cpuTimes struct {
 	ms       [10]uint64 // in the order of the line
-	known    int        // the first of them that the line has; old kernels have fewer
-	complete bool       // the line has ended there, so that a time that is not known is 0
+	known    int        // number of columns in the line; old kernels have fewer
+	complete bool       // the line is complete, so missing times are 0
 }
 
 // The columns of the line.
@@ -69,7 +69,7 @@ func (t *cpuTimes) column(i int) (uint64, bool) { return t.ms[i], i < t.known }
 // without returns one of the times without its share for guests. A kernel that does not count
 // guests has no guests.
 func (t *cpuTimes) without(i, guests int) (uint64, bool) {
-	own := t.ms[i] - min(t.ms[i], t.ms[guests]) // they are not counted at the same moment
+	own := t.ms[i] - min(t.ms[i], t.ms[guests]) // not counted at the same moment
 	return own, i < t.known && (guests < t.known || t.complete)
 }
 

@@ -35,14 +35,14 @@ type cpuTable struct {
 	column   []int              // by processor, -1 for none
 	cells    []uint32           // by line and column
 	sums     []uint64           // of the columns
-	complete bool               // all lines could be parsed, so that the sums are of all kinds
+	complete bool               // all lines could be parsed, so the sums are complete
 	kinds    instances[cpuKind] // the lines
 
 	// cellDomain has an instance for each kind on each processor. There may be a million of them,
 	// so they get names at the first request for them.
 	cellDomain *pmda.InDom
-	cellsUsed  atomic.Bool // there has been such a request
-	cellsStale bool        // the instances are to be named again
+	cellsUsed  atomic.Bool // cells were requested
+	cellsStale bool        // the instances must be named again
 	order      []cpuCell   // by ascending ID
 
 	// texts are the descriptions of the kinds for labels, which may be requested during a reading.
@@ -155,7 +155,7 @@ func (t *cpuTable) parseLine(line []byte) bool {
 		}
 	} else if rest, ok = t.cutNumbers(rest, len(t.cpus)); !ok {
 		t.cells = t.cells[:at]
-		return string(name) == "FIQ" // ARM does not count those
+		return string(name) == "FIQ" // ARM does not count FIQ
 	}
 	t.add(name, rest, at)
 	return true

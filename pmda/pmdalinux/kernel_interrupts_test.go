@@ -30,7 +30,7 @@ var liveInterrupts = map[string]string{
 
 const utmpIsLive = "the C agent calls the C library, which reads /var/run/utmp"
 
-// cpuTree is a tree of a machine with n processors.
+// cpuTree returns a tree of a machine with n processors.
 func cpuTree(n int) files {
 	stat := "cpu  1 2 3 4 5 6 7 8 9 10\n"
 	f := files{}
@@ -114,10 +114,10 @@ kernel.percpu.intr 0 "cpu0" 4 1 "cpu1" 6
 	}
 }
 
-// interruptFiles are of machines with 1 to 1152 processors.
+// interruptFiles matches files of machines with 1 to 1152 processors.
 const interruptFiles = "/var/lib/pcp/testsuite/linux/interrupts-*"
 
-// interruptTrees are trees with those files, by the number of processors.
+// interruptTrees returns trees with those files, by number of processors.
 func interruptTrees(t testing.TB) map[int]string {
 	t.Helper()
 	list, err := filepath.Glob(interruptFiles)
@@ -157,9 +157,8 @@ func unzip(t testing.TB, path string) string {
 	return string(b)
 }
 
-// TestInterruptFiles compares the interrupts of other machines with what the C
-// agent says, which has to be told their number of processors. 1152 are too many for
-// it: it does not reply in time.
+// TestInterruptFiles compares the interrupts of other machines with the C agent, which must be told
+// their number of processors. With 1152 processors it does not reply in time.
 func TestInterruptFiles(t *testing.T) {
 	pcptest.Need(t, "pmcd")
 	names := []string{
@@ -182,7 +181,7 @@ func TestInterruptFiles(t *testing.T) {
 	}
 }
 
-// TestManyProcessors adds up what there is on 1152 processors.
+// TestManyProcessors checks the sums on 1152 processors.
 func TestManyProcessors(t *testing.T) {
 	root, ok := interruptTrees(t)[1152]
 	if !ok {
@@ -225,7 +224,7 @@ func TestManyProcessors(t *testing.T) {
 		}
 		for metric, want := range map[string]map[string]string{tt.total: totals, tt.sum: sums, tt.cell: cells} {
 			if metric == "" {
-				continue // a million instances are more than a reply may have
+				continue // a reply cannot hold a million instances
 			}
 			got := map[string]string{}
 			for inst, a := range our.snapshot([]string{metric}).values[metric] {
@@ -343,7 +342,7 @@ func utmpRecord(kind uint16, user string) string {
 	return string(b)
 }
 
-// TestUsers counts records of all kinds. The C agent has the same numbers of them.
+// TestUsers counts records of all kinds, and compares the numbers with the C agent.
 func TestUsers(t *testing.T) {
 	all := utmpRecord(2, "reboot") + utmpRecord(1, "runlevel") + utmpRecord(6, "LOGIN") + utmpRecord(7, "root") + utmpRecord(7, "alice") + utmpRecord(7, "alice") + utmpRecord(7, "bob") +
 		utmpRecord(8, "carol") + utmpRecord(7, "")
@@ -370,13 +369,13 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// interruptPrefixes are how the names of our metrics begin.
+// interruptPrefixes are the prefixes of the metrics of this subject.
 var interruptPrefixes = []string{
 	"kernel.all.interrupts", "kernel.all.softirqs", "kernel.percpu.intr", "kernel.percpu.interrupts", "kernel.percpu.sirq", "kernel.percpu.softirqs",
 	"kernel.all.pressure", "kernel.all.entropy", "kernel.all.pid_max", "kernel.all.nptys", "kernel.all.nusers",
 }
 
-// TestInterruptsSteady: fetches of interrupts and pressure allocate nothing.
+// TestInterruptsSteady checks that fetches of interrupts and pressure allocate nothing.
 func TestInterruptsSteady(t *testing.T) {
 	tree := cpuTree(2)
 	tree["proc/interrupts"] = "  CPU0 CPU1\n 1: 10 11\n 3: 30 31\n"
@@ -392,8 +391,8 @@ func TestInterruptsSteady(t *testing.T) {
 	}
 }
 
-// BenchmarkInterrupts fetches the interrupts of machines with 1 to 1152 processors:
-// in all, of all kinds and of all processors; and each kind of each processor.
+// BenchmarkInterrupts fetches the interrupts of machines with 1 to 1152 processors: the totals,
+// those per kind and per processor, and each kind of each processor.
 func BenchmarkInterrupts(b *testing.B) {
 	for n, root := range interruptTrees(b) {
 		for _, which := range [][]string{

@@ -215,7 +215,7 @@ func (d *distribution) find() string {
 		switch {
 		case len(line) == 0 || len(line) > maxKernelName || bytes.IndexByte(line, 0) >= 0:
 		case file == "debian_version":
-			return "Debian " + string(line) // which has the number only
+			return "Debian " + string(line) // the file has only the number
 		default:
 			return string(line)
 		}

@@ -95,15 +95,14 @@ pmda.uname Linux web1 6.1.0 #1 SMP riscv64`},
 	}
 }
 
-// processorMetrics are the beginnings of the names of all metrics of this subject.
+// processorMetrics are the prefixes of all metrics of this subject.
 var processorMetrics = []string{
 	"kernel.all.cpu", "kernel.percpu.cpu", "kernel.pernode", "kernel.all.intr", "kernel.all.pswitch", "kernel.all.sysfork",
 	"kernel.all.running", "kernel.all.blocked", "kernel.all.boottime", "kernel.all.hz", "kernel.all.idletime", "kernel.all.uptime",
 	"kernel.uname", "pmda.uname", "hinv.ncpu", "hinv.machine", "hinv.nnode", "hinv.node", "hinv.map.cpu_num", "hinv.map.cpu_node", "hinv.cpu",
 }
 
-// refetch makes a function that fetches the metrics with names that begin so, and
-// tells how many those are.
+// refetch returns a function that fetches the metrics with the given prefixes, and their number.
 func refetch(t testing.TB, root string, names ...string) (fetch func(), n int) {
 	t.Helper()
 	a, err := pmdalinux.New(pmdalinux.Options{Root: root})
@@ -128,8 +127,8 @@ func refetch(t testing.TB, root string, names ...string) (fetch func(), n int) {
 	}, len(ids)
 }
 
-// manyProcessors is a machine with n processors in nodes of 16. With all it has every file of
-// theirs.
+// manyProcessors returns a machine with n processors in nodes of 16. With all it has all files of
+// processors.
 func manyProcessors(n int, all bool) files {
 	f := files{
 		"proc/loadavg": "0.83 1.22 1.44 3/109 5128\n", "proc/uptime": "5 6\n", "etc/debian_version": "12\n", "proc/sys/kernel/arch": "x\n", "proc/sys/kernel/hostname": "x\n",
@@ -156,8 +155,8 @@ func manyProcessors(n int, all bool) files {
 	return f
 }
 
-// TestProcessorsAllocate: fetching all metrics of this subject allocates nothing,
-// whether the files of processors are there or not.
+// TestProcessorsAllocate checks that fetching all metrics of this subject allocates nothing, with
+// or without files of processors.
 func TestProcessorsAllocate(t *testing.T) {
 	for _, all := range []bool{true, false} {
 		t.Run(fmt.Sprint("all files ", all), func(t *testing.T) {
@@ -172,7 +171,7 @@ func TestProcessorsAllocate(t *testing.T) {
 	}
 }
 
-// BenchmarkProcessors fetches what a view of the system's load shows every second.
+// BenchmarkProcessors fetches the metrics of a typical display of system load.
 func BenchmarkProcessors(b *testing.B) {
 	all := slices.DeleteFunc(slices.Clone(processorMetrics), func(n string) bool { return !strings.HasPrefix(n, "kernel.all.") })
 	all = append(all, "kernel.all.load", "kernel.all.nprocs", "kernel.all.runnable", "kernel.all.lastpid")

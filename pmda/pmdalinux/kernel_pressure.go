@@ -105,7 +105,7 @@ func (p *pressure) parseNumbers(line []byte) {
 			return
 		}
 		v, ok := procfile.ParseFloat(text)
-		if !ok || !(v >= 0 && v <= 100) { // also if it is NaN
+		if !ok || !(v >= 0 && v <= 100) { // also rejects NaN
 			return
 		}
 		p.average[i] = float32(v)

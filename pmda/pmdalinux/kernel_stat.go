@@ -16,7 +16,7 @@ type procStat struct {
 
 	all       cpuTimes // of all processors
 	cpus      instances[processor]
-	complete  bool       // cpus are all that there are
+	complete  bool       // cpus has all processors
 	nodes     *nodes     // of the last reading
 	nodeTimes []cpuTimes // by their place in nodes
 	counts    [len(statCounts)]optional[uint64]
@@ -127,7 +127,7 @@ func (s *procStat) parse(text []byte) error {
 			s.parseCount(key, values)
 		default:
 			s.complete = false
-			if !s.has(cpu) && !reread { // once per reading is enough for all that are new
+			if !s.has(cpu) && !reread { // once per reading is enough
 				reread = true
 				if s.nodes, err = s.topology.read(); err != nil {
 					return err
@@ -180,7 +180,7 @@ func (s *procStat) sumNodes() {
 	}
 	for at := range s.cpus.Vals {
 		p := &s.cpus.Vals[at]
-		p.node = s.nodes.of[uint32(s.cpus.ids[at])] // of a kernel without nodes, the first
+		p.node = s.nodes.of[uint32(s.cpus.ids[at])] // the first node in a kernel without nodes
 		s.nodeTimes[p.node].add(&p.cpuTimes)
 	}
 }

@@ -157,8 +157,7 @@ pernode.cpu.user 0 "node0" 30
 	}
 }
 
-// TestProcessorsChange switches processors off and on, and adds one whose node is
-// new too.
+// TestProcessorsChange switches processors off and on, and adds one on a new node.
 func TestProcessorsChange(t *testing.T) {
 	root := t.TempDir()
 	for name, text := range (files{}.atNodes()) {
@@ -206,7 +205,7 @@ kernel.pernode.cpu.user 0 "node2" 50 1 "node10" 0 2 "node3" 0
 	}
 }
 
-// TestUnreadable: a file that cannot be read is no file that is not there.
+// TestUnreadable checks that an unreadable file is not treated as missing.
 func TestUnreadable(t *testing.T) {
 	root := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(root, "proc", "stat"), 0o777); err != nil { // a directory

@@ -8,7 +8,7 @@ import (
 )
 
 // newUname returns a function that sets names by uname(2). The call may wait while another process
-// sets a name, so Go's scheduler must know of it, unlike of unix.Uname.
+// sets a name, so Go's scheduler must know of it. unix.Uname does not tell the scheduler.
 func newUname() func(*kernelNames) error {
 	u := new(unix.Utsname)
 	return func(names *kernelNames) error {

@@ -11,9 +11,9 @@ import (
 
 // The layout of /var/run/utmp, of utmp(5).
 const (
-	utmpUser    = 44 // where the name is, and how long it may be
+	utmpUser    = 44 // offset of the name, followed by its maximum length
 	utmpUserLen = 32
-	userProcess = 7 // the type of a record of somebody who has logged in
+	userProcess = 7 // type of the record of a login
 )
 
 // utmpSize is the size of a record in bytes. The times have 64 bits on architectures without the

@@ -30,7 +30,7 @@ func TestLabels(t *testing.T) {
 	t.Error("(-theirs +ours)\n", diff)
 }
 
-// desc is the descriptor of a metric.
+// desc returns the descriptor of a metric.
 func (s agentClient) desc(name string) pdu.Desc {
 	s.t.Helper()
 	ids, err := s.Lookup(s.t.Context(), []string{name})
@@ -44,12 +44,12 @@ func (s agentClient) desc(name string) pdu.Desc {
 	return d
 }
 
-// labels are those of metrics, each level for itself: of the domain, the clusters,
-// the metrics, their instance domains and the instances.
+// labels returns the labels of metrics by level: domain, clusters, metrics, instance domains and
+// instances.
 func (s agentClient) labels(names []string) map[string]string {
 	s.t.Helper()
 	ctx := s.t.Context()
-	s.snapshot(names) // the C agent has no instances before it is asked for values of them
+	s.snapshot(names) // the C agent has no instances before the first fetch
 	all := map[string]string{}
 	one := func(what string) func(pdu.LabelSet, error) {
 		return func(set pdu.LabelSet, err error) {
@@ -70,7 +70,7 @@ func (s agentClient) labels(names []string) map[string]string {
 		}
 		one(domain)(s.InDomLabels(ctx, d.InDom))
 		sets, err := s.InstanceLabels(ctx, d.InDom)
-		// A file that only root may read has no instances for the C agent.
+		// The C agent has no instances for a file that only root may read.
 		if err != nil && !errors.Is(err, fs.ErrPermission) {
 			s.t.Fatal(domain, err)
 		}

@@ -10,12 +10,11 @@ import (
 	"github.com/pcp-go/pcp/pdu"
 )
 
-// A machine is which processors, interrupts and devices a tree has, by their numbers.
-// What a file says of one of them depends on its number alone, so that it is the same
-// on each machine that has it.
+// A machine is the numbers of the processors, interrupts and devices of a tree. The values of each
+// depend only on its number, so they are the same on each machine that has it.
 type machine struct{ cpus, irqs, disks, mapped, links []int }
 
-// The numbers of what the large machine has.
+// The sizes of the large machine.
 const (
 	largeCPUs   = 128
 	largeNodes  = 4
@@ -36,7 +35,7 @@ func upTo(n int) (list []int) {
 	return list
 }
 
-// diskNumber is the name of a disk: sda to sdz, sdaa and on.
+// diskNumber returns the name of disk i: sda to sdz, sdaa and so on.
 func diskNumber(i int) string {
 	if i < 26 {
 		return "sd" + string(rune('a'+i))
@@ -44,7 +43,7 @@ func diskNumber(i int) string {
 	return "sd" + string(rune('a'+i/26-1)) + string(rune('a'+i%26))
 }
 
-// linkNumber is the name of an interface. Those of the middle are physical.
+// linkNumber returns the name of interface i. Those in the middle are physical.
 func linkNumber(i int) string {
 	switch {
 	case i == 0:
@@ -74,7 +73,7 @@ func (m machine) addProcessors(f files) {
 		fmt.Fprintf(&stat, "cpu%d", cpu)
 		for i := range all {
 			ticks := cpu*1000 + i*10 + 100000
-			if i >= 8 { // the guests' part of the first two
+			if i >= 8 { // guest times, part of the first two
 				ticks = (cpu*1000 + (i-8)*10 + 100000) / 2
 			}
 			fmt.Fprintf(&stat, " %d", ticks)
@@ -147,7 +146,7 @@ func (m machine) addInterfaces(f files) {
 
 // TestLargeMachine checks a machine with many processors and devices. It has one instance for each,
 // with the same values as on a machine with this device alone, and sums are correct. The tests of
-// small machines and the C agent tell which values those are.
+// small machines and the C agent check which values those are.
 func TestLargeMachine(t *testing.T) {
 	root := largeMachine().tree().write(t)
 	our := ourAgent(t, root)
@@ -161,11 +160,11 @@ func TestLargeMachine(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("alone/cpu=%d", m.cpus[0]), func(t *testing.T) { checkAlone(t, p, m) })
 	}
-	// Of discarded bytes, the C agent has those of one path.
+	// The C agent counts the discarded bytes of only one path.
 	t.Run("same as C", func(t *testing.T) { sameOnTree(t, root, "disk.wwid.discard_bytes") })
 }
 
-// checkInstanceCounts: there is an instance for each.
+// checkInstanceCounts checks that each device has an instance.
 func checkInstanceCounts(t *testing.T, p snapshot) {
 	for name, want := range map[string]int{
 		"hinv.ncpu": largeCPUs, "hinv.nnode": largeNodes, "hinv.ndisk": largeDisks, "hinv.ninterface": largeLinks,
@@ -230,13 +229,13 @@ func checkSums(t *testing.T, p snapshot) {
 
 func ofAll(string) (string, bool) { return "", true }
 
-// wwidOfDisk is the identifier of a disk of the large machine.
+// wwidOfDisk returns the identifier of a disk of the large machine.
 func wwidOfDisk(name string) (string, bool) {
 	i := slices.IndexFunc(upTo(largeDisks), func(i int) bool { return diskNumber(i) == name })
 	return fmt.Sprintf("3%016x", i%(largeDisks/2)), true
 }
 
-// byInstance are the numbers of the metrics with a prefix, by their instances' names.
+// byInstance returns the numbers of the metrics with a prefix, by instance name.
 func byInstance(p snapshot, prefix string) map[string]map[string]float64 {
 	all := map[string]map[string]float64{}
 	for name, values := range p.values {
@@ -253,11 +252,11 @@ func byInstance(p snapshot, prefix string) map[string]map[string]float64 {
 	return all
 }
 
-// unquoted is the name of an instance, without its ID.
+// unquoted returns the name of an instance without its ID.
 func unquoted(inst string) string { return strings.Trim(instName(inst), `"`) }
 
-// checkAlone: what is of one processor, interrupt or device is the same on a machine that
-// has few of them.
+// checkAlone checks that the values of one processor, interrupt or device are the same on a small
+// machine.
 func checkAlone(t *testing.T, large snapshot, m machine) {
 	our := ourAgent(t, m.tree().write(t))
 	p := our.snapshot(agentMetrics(t, our))

@@ -9,8 +9,8 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// linearTree is a machine with so many of everything: processors, disks, interfaces,
-// sockets, locks, mounted file systems.
+// linearTree returns a machine with n each of processors, disks, interfaces, sockets, locks and
+// mounted file systems.
 func linearTree(n int) files {
 	f := machine{cpus: upTo(n), irqs: upTo(10), disks: upTo(n), mapped: upTo(n), links: upTo(n)}.tree()
 	var locks, mounts, inet, unix strings.Builder
@@ -29,10 +29,10 @@ func linearTree(n int) files {
 	return f
 }
 
-// TestLinear: a fetch of all metrics reads as much more as a machine has more of everything:
-// no file again for each device, and none so often that it would matter.
+// TestLinear checks that the work of a fetch of all metrics grows linearly with the machine: no
+// file is read again for each device.
 func TestLinear(t *testing.T) {
-	const most = 3 // times that a file is read: the metrics of mounts are of three kinds
+	const most = 3 // maximum reads of a file: mounts have three kinds of metrics
 	var last work
 	for _, n := range []int{50, 100, 200, 400} {
 		tree := linearTree(n)
@@ -54,7 +54,7 @@ func TestLinear(t *testing.T) {
 		if did.bytes < size/2 || did.bytes > most*size || did.calls > most*(count+size/page) {
 			t.Errorf("with %d of everything, %d bytes are read in %d calls, of %d files with %d bytes", n, did.bytes, did.calls, count, size)
 		}
-		// Twice the machine is not more than twice the work, and what is there in any case.
+		// Twice the machine may take twice the work plus a constant.
 		if last != (work{}) && (did.bytes > 2*last.bytes+10*page || did.calls > 2*last.calls+100) {
 			t.Errorf("with %d of everything, %d bytes are read in %d calls; with half of it, %d in %d", n, did.bytes, did.calls, last.bytes, last.calls)
 		}
@@ -62,7 +62,7 @@ func TestLinear(t *testing.T) {
 	}
 }
 
-// work is what this process has read.
+// work counts the reads of this process.
 type work struct{ bytes, calls int }
 
 func workSoFar(t *testing.T) work {

@@ -16,7 +16,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// Domain is the number of PCP's Linux agent.
+// Domain is the domain of PCP's Linux agent.
 const Domain pdu.Domain = 60
 
 // Options configure New. The zero value reads this machine.
@@ -40,8 +40,8 @@ type Options struct {
 // trustsRoot is the default of Options.Trusts.
 func trustsRoot(c *pmda.Client) bool { return c != nil && c.UID == 0 }
 
-// New returns an agent. The error is errors.ErrUnsupported on systems other than Linux, unless
-// Root is set.
+// New returns an agent, which is safe for concurrent use. The error is errors.ErrUnsupported on
+// systems other than Linux, unless Root is set.
 func New(o Options) (*pmda.Agent, error) {
 	if o.Root == "" {
 		if runtime.GOOS != "linux" {
@@ -92,16 +92,16 @@ type linux struct {
 	root, stateDir string
 	trusts         func(*pmda.Client) bool
 	openFiles      atomic.Int64                      // of devices
-	statfs         func(u *usage, path []byte) error // (*usage).statfs, but in tests
+	statfs         func(u *usage, path []byte) error // (*usage).statfs, except in tests
 
 	// The instance domains that subjects share; addProcessors makes them.
 	cpus  *pmda.InDom // of processors: the ID is the kernel's number
 	nodes *pmda.InDom // of nodes
 
 	domains map[pmda.SerialID]*pmda.InDom // all, by their serials
-	view    *containerView                // whose files are read, nil for the machine's
+	view    *containerView                // the container whose files are read; nil for the machine
 
-	calls        hanging.Calls[containerView, string] // about file systems of containers, which need not answer
+	calls        hanging.Calls[containerView, string] // for file systems of containers, which may not reply
 	sysSlowUntil atomic.Int64                         // when a container's /sys may be opened again, in nanoseconds since 1970
 }
 

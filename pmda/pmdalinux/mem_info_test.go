@@ -15,7 +15,7 @@ import (
 // with the reason.
 var liveMemory = map[string]string{}
 
-// only drops the lines of metrics that have nothing.
+// only removes the lines of metrics without values.
 func only(shown string) string {
 	var b strings.Builder
 	for line := range strings.Lines(shown) {
@@ -26,8 +26,7 @@ func only(shown string) string {
 	return b.String()
 }
 
-// memoryNames are metrics of /proc/meminfo that are calculated, or whose numbers
-// the test damages.
+// memoryNames are metrics of /proc/meminfo that are calculated or that the test damages.
 var memoryNames = []string{
 	"hinv.hugepagesize", "hinv.physmem", "mem.freemem", "mem.physmem",
 	"mem.util.active_anon", "mem.util.bufmem", "mem.util.cache_clean", "mem.util.cached", "mem.util.dirty", "mem.util.free",
@@ -109,7 +108,7 @@ func TestVMStatSemantics(t *testing.T) {
 	}
 }
 
-// TestVMStat compares sums, and what newer kernels tell only in parts.
+// TestVMStat compares sums, and values that newer kernels report only in parts.
 func TestVMStat(t *testing.T) {
 	names := []string{
 		"mem.vmstat.nr_free_pages", "mem.vmstat.nr_slab", "mem.vmstat.pgscan_direct_total", "mem.vmstat.pgscan_kswapd_total",
@@ -158,8 +157,7 @@ swapdev.vlength 0 "/dev/sda2" 0 1 "/swap\\040file" 0 2 "/dev/zram0" 0
 	}
 }
 
-// TestNUMA compares the values of nodes, also of one whose files are damaged
-// or missing.
+// TestNUMA compares the values of nodes, including one with damaged or missing files.
 func TestNUMA(t *testing.T) {
 	const dir = "sys/devices/system/node/"
 	tree := files{
@@ -265,7 +263,7 @@ mem.zoneinfo.protection 0 "DMA::node0::lowmem_reserved0" 0 1 "DMA::node0::lowmem
 	}
 }
 
-// memoryTree is a small tree with all files of memory.
+// memoryTree returns a small tree with all files of memory.
 func memoryTree(t testing.TB) files {
 	f := files{
 		"proc/swaps": "Filename Type Size Used Priority\n/dev/sda2 partition 1000 300 -2\n/dev/sdb2 partition 1000 300 -3\n",
@@ -291,7 +289,7 @@ func memoryTree(t testing.TB) files {
 	return f
 }
 
-// TestMemorySteady: fetches of memory and swap allocate nothing.
+// TestMemorySteady checks that fetches of memory and swap allocate nothing.
 func TestMemorySteady(t *testing.T) {
 	fetch := steadyFetch(t, memoryTree(t).write(t), "mem", "swap", "swapdev", "hinv.physmem", "hinv.pagesize", "hinv.hugepagesize")
 	if n := testing.AllocsPerRun(100, fetch); n != 0 && !raceEnabled {

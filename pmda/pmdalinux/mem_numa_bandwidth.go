@@ -16,8 +16,8 @@ import (
 	"github.com/pcp-go/pcp/pmda"
 )
 
-// bandwidthFile is a file with the bandwidth of nodes, which the kernel does not know. An
-// administrator writes it. The C agent reads the same file.
+// bandwidthFile is a file with the bandwidth of nodes, which an administrator writes because the
+// kernel does not know it. The C agent reads the same file.
 const bandwidthFile = "var/lib/pcp/pmdas/linux/bandwidth.conf"
 
 // maxConfig is the maximum length of the file in bytes.

@@ -7,13 +7,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// nodesWith is a tree with two nodes and another file.
+// nodesWith returns a tree with two nodes and another file.
 func nodesWith(name, text string) files {
 	return files{"sys/devices/system/node/node0/meminfo": "Node 0 MemTotal: 16 kB\n", "sys/devices/system/node/node1/meminfo": "Node 1 MemTotal: 17 kB\n", name: text}
 }
 
-// TestFragmentation compares the values of good and damaged files, of the
-// good ones with the C agent.
+// TestFragmentation compares the values of good and damaged files, and good ones with the C agent.
 func TestFragmentation(t *testing.T) {
 	const file = "sys/kernel/debug/extfrag/unusable_index"
 	const metric = "sysfs.kernel.debug.extfrag_unusable"
@@ -77,7 +76,7 @@ func TestBandwidth(t *testing.T) {
 			root := tree.write(t)
 			want := cAgent(t, root, "PCP_PMDAS_DIR="+filepath.Join(root, "var/lib/pcp/pmdas")).snapshot([]string{metric})
 			if tt.want == bad {
-				tt.want = "" // it tells its log only
+				tt.want = "" // it only logs the error
 			}
 			if diff := cmp.Diff(metric+tt.want+"\n", want.String()); diff != "" {
 				t.Error("the C agent (-want +got)\n", diff)

@@ -72,7 +72,7 @@ func (l *linux) addSlabInfo() {
 		item, column int
 		units        pdu.Units
 		text         string
-		always       bool // also shown, as by the C agent, in old versions
+		always       bool // also shown for old versions, as by the C agent
 	}{
 		{"mem.slabinfo.objects.size", 2, slabObjectSize, pdu.SpaceByte, "Size of an object of each cache", true},
 		{"mem.slabinfo.slabs.active", 3, slabActiveSlabs, 0, "Slabs of each cache with objects in use", true},

@@ -12,7 +12,7 @@ import (
 
 const slabTitles = "# name            <active_objs> <num_objs> <objsize> <objperslab> <pagesperslab> : tunables <limit> <batchcount> <sharedfactor> : slabdata <active_slabs> <num_slabs> <sharedavail>\n"
 
-// goodSlabs are files of all versions.
+// goodSlabs has a file of each version.
 var goodSlabs = map[string]string{
 	"2.1": "slabinfo - version: 2.1\n" + slabTitles + `kmalloc-8k           100    108   8192    4    8 : tunables    0    0    0 : slabdata     27     28      0
 gfs2_glock(aspace)      5    108   8192    3    1 : tunables    0    0    0 : slabdata     27     28      0
@@ -26,8 +26,7 @@ Acpi-State    0     51     80   51    1 : tunables    0    0    0 : slabdata    
 	"1.1 of several processors": "slabinfo - version: 1.1 (SMP)\nkmem_cache            59     78    100    2    2    1 :  252  126\n",
 }
 
-// TestSlabVersions compares the caches of each version of the file with what the C
-// agent shows.
+// TestSlabVersions compares the caches of each version of the file with the C agent.
 func TestSlabVersions(t *testing.T) {
 	for name, text := range goodSlabs {
 		t.Run(name, func(t *testing.T) { sameOnTree(t, files{"proc/slabinfo": text}.write(t)) })
@@ -63,7 +62,7 @@ func TestSlabInfo(t *testing.T) {
 	}
 }
 
-// TestSlabIDs: caches keep the IDs that the C agent gave them.
+// TestSlabIDs checks that caches keep the IDs that the C agent assigned.
 func TestSlabIDs(t *testing.T) {
 	vars := t.TempDir()
 	state := filepath.Join(vars, "config", "pmda")

@@ -14,7 +14,7 @@ type vmKind int
 
 const (
 	vmCounter      vmKind = iota // counted since the start of the kernel
-	vmGauge                      // what there is now
+	vmGauge                      // current value
 	vmGaugeNoUnits               // the same, of the oldest metrics, which have no units
 )
 
@@ -97,7 +97,7 @@ func (l *linux) addSwapping(g *pmda.Group, stat *procfile.KeyedFile) {
 			Name: m.name, ID: pmda.Item(0, m.item), Group: g, Sem: pdu.SemCounter, Units: pdu.UnitCount, Text: m.text,
 			Value: func(context.Context, *pmda.Request, pdu.Instance) (uint32, error) {
 				if v, ok := of(); ok {
-					return uint32(v), nil // it starts again from 0
+					return uint32(v), nil // wraps at 32 bits
 				}
 				return 0, pmda.NoValue
 			},

@@ -25,18 +25,18 @@ import (
 //	  pagesets
 //	    cpu: 0
 //
-// Zones that have no pages present are left out, except for their protection.
+// Zones without present pages are omitted, except for their protection.
 type zoneInfo struct {
 	keys       procfile.KeyedNumbers            // the names of numbers
 	stats      instances[procfile.KeyedNumbers] // of the zones and nodes
 	protection instances[uint64]
 
-	// all are the zones and nodes in the order of the file, including those that are left out. All
-	// have IDs, as with the C agent.
+	// all are the zones and nodes in the order of the file, including omitted ones. All have IDs,
+	// as in the C agent.
 	all      procfile.Rows[struct{}]
-	allStale bool // they have changed, and have no IDs yet
+	allStale bool // all has changed, and new ones have no IDs yet
 
-	present int // the index of that number
+	present int // index of "present" in keys
 
 	// The part of the file that is being parsed.
 	part zonePart
@@ -50,7 +50,7 @@ type zoneInfo struct {
 type zonePart int
 
 const (
-	ofOther zonePart = iota // what no metric shows
+	ofOther zonePart = iota // no metric
 	ofNode
 	ofZone
 )

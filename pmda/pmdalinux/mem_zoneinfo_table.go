@@ -2,8 +2,8 @@ package pmdalinux
 
 import "strings"
 
-// A zoneStat is a metric mem.zoneinfo.*. Without a text it counts for a zone or a node what the
-// metric mem.vmstat.* of the same name counts for the machine.
+// A zoneStat is a metric mem.zoneinfo.*. Without a text it is the mem.vmstat metric of the same
+// name for one zone or node.
 type zoneStat struct{ name, text string }
 
 // baseName returns the name without the common prefix.

@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux"
 )
 
-// metricNames are the names of all metrics of the agent, of any machine.
+// metricNames returns the names of all metrics of the agent on any machine.
 func metricNames(t *testing.T) (names []string) {
 	t.Helper()
 	our := ourAgent(t, t.TempDir())
@@ -32,7 +32,7 @@ func metricNames(t *testing.T) (names []string) {
 	return names
 }
 
-// sources are the sources of the package, without its tests, by file.
+// sources returns the non-test sources of the package by file.
 func sources(t *testing.T) map[string]string {
 	t.Helper()
 	list, err := filepath.Glob("*.go")
@@ -53,8 +53,8 @@ func sources(t *testing.T) map[string]string {
 	return all
 }
 
-// TestMetricIndex: a text search for the whole name of a metric finds it in the file
-// that the list in CONTRIBUTING.md says, and the list has no unused name.
+// TestMetricIndex checks that the full name of each metric stands in the file listed in
+// CONTRIBUTING.md, and that the list has no unused name.
 func TestMetricIndex(t *testing.T) {
 	sources := sources(t)
 	index := metricIndex(t)

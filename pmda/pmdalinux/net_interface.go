@@ -17,17 +17,17 @@ type traffic struct {
 	class   linkClass
 }
 
-// A linkClass tells whether an interface counts in the sums.
+// A linkClass says whether the sums include an interface.
 type linkClass uint8
 
 const (
 	unclassified linkClass = iota
 	physical
-	virtual // its packets pass other interfaces too, or never leave the machine
+	virtual // its packets also pass other interfaces, or never leave the machine
 )
 
-// virtualNames matches the interfaces that do not count in network.all. They are those of the C
-// agent's default configuration, interfaces.conf.
+// virtualNames matches the interfaces that network.all excludes. They are those of the C agent's
+// default configuration, interfaces.conf.
 var virtualNames = regexp.MustCompile(`^(lo|bond[0-9]+|team[0-9]+|tun[0-9]+|virbr[0-9]+|virbr[0-9]+-nic|` +
 	`cni[0-9]+|cni-podman[0-9]+|docker[0-9]+|veth[0-9]+|face)$`)
 
@@ -57,7 +57,7 @@ func (l *linux) addNetwork() {
 	l.addInterfaceAttributes(dev)
 	l.addProtocols()
 	l.addSockets()
-	l.addInterfaceAddresses() // after network.sockstat.total, in which its own socket would count
+	l.addInterfaceAddresses() // after network.sockstat.total, which would count its socket
 }
 
 // netDev is /proc/net/dev.
@@ -84,7 +84,7 @@ func (d *netDev) parse(text []byte) error {
 	titles := 0
 	for line := range procfile.Lines(text) {
 		colon := bytes.LastIndexByte(line, ':')
-		if titles < 2 && bytes.IndexByte(line, '|') >= 0 { // which names may have in them too
+		if titles < 2 && bytes.IndexByte(line, '|') >= 0 { // names may contain it too
 			titles++
 			continue
 		}
@@ -131,7 +131,7 @@ func (d *netDev) addUp() {
 func (l *linux) addTraffic(dev *netDev) {
 	for item, m := range []struct {
 		name, text string
-		from, and  int // columns; the second is that of another summand, or -1
+		from, and  int // columns; the second is a second summand, or -1
 	}{
 		{"network.interface.in.bytes", "Bytes received", 0, -1},
 		{"network.interface.in.packets", "Packets received", 1, -1},

@@ -16,7 +16,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/internal/procfile"
 )
 
-// addresses are those of an interface or of a label of an address. An unknown address is empty.
+// addresses are the addresses of an interface or of an address label. An unknown address is empty.
 type addresses struct {
 	inet, ipv6, scope, hw string
 }
@@ -32,7 +32,7 @@ type netAddrs struct {
 
 	rows  []addresses
 	names []string
-	at    map[string]int // in both
+	at    map[string]int // index in both by name
 	indom *pmda.InDom
 	idsOf func(names []string) ([]pdu.InstID, error) // of instances; nil for those of SetNames
 }

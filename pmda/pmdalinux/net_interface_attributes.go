@@ -69,8 +69,7 @@ func (l *linux) addInterfaceAttributes(dev *netDev) {
 	}
 }
 
-// netDir has a directory for each interface, virtualNetDir for each virtual one: at
-// least for lo.
+// netDir has a directory for each interface, virtualNetDir for each virtual one, such as lo.
 const (
 	netDir        = "sys/class/net"
 	virtualNetDir = "sys/devices/virtual/net"

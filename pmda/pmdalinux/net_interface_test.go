@@ -60,9 +60,9 @@ var liveInterfaces = map[string]string{
 	"ipc.shm.used_ids":             "SHM_INFO and its like",
 }
 
-// madeUpInterfaces are values that the C agent has for what it does not know: an unknown
-// speed is 2³²−1 Mbit/s, an unknown kind of interface is 0, and without /proc/net/snmp there
-// is no limit. Of limits that are longer than its numbers it has the last bits.
+// madeUpInterfaces are values that the C agent invents: an unknown speed is 2³²−1 Mbit/s, an
+// unknown kind of interface is 0, and without /proc/net/snmp there is no limit. It truncates limits
+// that are too long.
 var madeUpInterfaces = map[string]string{
 	"network.interface.speed":    "5.12e+08",
 	"network.interface.baudrate": "536870911875000",
@@ -112,8 +112,8 @@ fd000000000000000000000000000007 06 60 00 80    wlan9
 	return f
 }()
 
-// TestInterfacesSameAsC compares the metrics of interfaces with those of the C agent,
-// on a tree that it takes them all from.
+// TestInterfacesSameAsC compares the metrics of interfaces with those of the C agent, on a tree
+// that has all of them.
 func TestInterfacesSameAsC(t *testing.T) {
 	root := interfaces.write(t)
 	their, our := cAgent(t, root), ourAgent(t, root)
@@ -219,7 +219,7 @@ network.interface.total.bytes 0 "lo" 10 1 "eth0" 10
 	}
 }
 
-// TestInterfaceAttributes: what is not known, or damaged, has no value.
+// TestInterfaceAttributes checks that unknown and damaged attributes have no value.
 func TestInterfaceAttributes(t *testing.T) {
 	tree := files{"proc/net/dev": titles, "sys/class/net/bonding_masters": "bond0\n"}
 	for name, of := range map[string]map[string]string{
@@ -318,7 +318,7 @@ func TestInterfacesAllocs(t *testing.T) {
 	allocatesNothing(t, interfaces.write(t), "network.interface.in.bytes", "network.interface.total.bytes", "network.all.in.bytes", "hinv.ninterface")
 }
 
-// manyInterfaces is a tree with many interfaces.
+// manyInterfaces returns a tree with n interfaces.
 func manyInterfaces(n int) files {
 	var b strings.Builder
 	b.WriteString(titles)

@@ -17,7 +17,7 @@ func (l *linux) addProtocols() {
 	l.addProtocolMetrics(snmp, g, pmda.NoValue, snmpMetrics, tcpMetrics)
 	l.addICMPTypes(snmp, g)
 	l.addProtocolMetrics(netstat, l.fileGroup("proc/net/netstat", netstat.ParseTable), pmda.NoValue, netstatMetrics, tcpExtMetrics)
-	// The C agent returns zeros for numbers that this file lacks. An error tells more.
+	// The C agent returns zeros for numbers that this file lacks.
 	l.addProtocolMetrics(snmp6, l.fileGroup("proc/net/snmp6", snmp6.ParseList), pdu.ErrAppVersion, snmp6Metrics)
 	l.addSocketMetrics("proc/net/sockstat", socketMetrics)
 	l.addSocketMetrics("proc/net/sockstat6", socket6Metrics)
@@ -91,7 +91,7 @@ func (l *linux) addSocketMetrics(file string, list []protocolMetrics) {
 				Value: func(context.Context, *pmda.Request, pdu.Instance) (int32, error) {
 					v, ok := n.Get(at)
 					if !ok || v > math.MaxInt32 {
-						return 0, pdu.ErrAppVersion // the C agent has 0; an error says more
+						return 0, pdu.ErrAppVersion // the C agent returns 0
 					}
 					return int32(v), nil
 				},

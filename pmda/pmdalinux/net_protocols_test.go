@@ -62,8 +62,7 @@ func TestProtocols(t *testing.T) {
 	}
 }
 
-// protocolFiles are this machine's files of protocols, with other numbers that all
-// differ.
+// protocolFiles returns this machine's files of protocols, with numbers that all differ.
 func protocolFiles(t testing.TB) files {
 	t.Helper()
 	f, next := files{}, 1000
@@ -81,8 +80,8 @@ func protocolFiles(t testing.TB) files {
 	return f
 }
 
-// TestProtocolsSameAsC compares the counters of protocols with those of the C agent
-// where none is like another.
+// TestProtocolsSameAsC compares the counters of protocols with those of the C agent. All counters
+// differ.
 func TestProtocolsSameAsC(t *testing.T) {
 	root := protocolFiles(t).write(t)
 	their, our := cAgent(t, root), ourAgent(t, root)

@@ -28,7 +28,7 @@ const retryNetlink = time.Minute
 // socketList makes a list, and the group that counts.
 func (l *linux) socketList(name string, parse func(text []byte) error, count func() error) (*socketList, *pmda.Group) {
 	s := &socketList{file: l.file("proc/net/" + name), parse: parse}
-	if l.isMachine() { // any other has the sockets of another machine
+	if l.isMachine() { // netlink knows only this machine's sockets
 		s.count = count
 	}
 	return s, l.Group(s.refresh)

@@ -20,13 +20,13 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux/internal/sockdiag"
 )
 
-// A countedList is a list of sockets, and what they are counted in.
+// A countedList is a list of sockets and its counts.
 type countedList struct {
 	*socketList
-	copy func() []uint32 // the counts
+	copy func() []uint32 // returns the counts
 }
 
-// listOf makes a list of this machine, or of another root directory.
+// listOf returns a list of this machine or of another root directory.
 func listOf(l *linux, name string) countedList {
 	if name == "unix" {
 		u := &unixSockets{}
@@ -48,10 +48,10 @@ func listOf(l *linux, name string) countedList {
 	return countedList{list, func() []uint32 { return append(s.counts.State[:], s.counts.All) }}
 }
 
-// thisMachine is an agent that is being made for this machine.
+// thisMachine returns an unfinished agent for this machine.
 func thisMachine() *linux { return newLinux(Options{Root: "/"}) }
 
-// needsNetlink skips a test where netlink does not list such sockets.
+// needsNetlink skips a test if netlink does not list such sockets.
 func needsNetlink(t testing.TB, name string) {
 	t.Helper()
 	if err := listOf(thisMachine(), name).count(); err != nil {
@@ -59,7 +59,7 @@ func needsNetlink(t testing.TB, name string) {
 	}
 }
 
-// openEachState opens sockets in as many states as one program can bring about.
+// openEachState opens sockets in as many states as one program can cause.
 func openEachState(t *testing.T, ip string) {
 	t.Helper()
 	closeAtEnd := func(c interface{ Close() error }, err error) {
@@ -78,10 +78,10 @@ func openEachState(t *testing.T, ip string) {
 		far, err := ln.Accept()
 		closeAtEnd(far, err)
 		if closes > 0 {
-			near.(*net.TCPConn).CloseWrite() // they are in FIN_WAIT2 and CLOSE_WAIT
+			near.(*net.TCPConn).CloseWrite() // now in FIN_WAIT2 and CLOSE_WAIT
 		}
 		if closes > 1 {
-			far.Close() // in TIME_WAIT, on one side
+			far.Close() // TIME_WAIT on one side
 		}
 	}
 	for range 4 {
@@ -92,7 +92,7 @@ func openEachState(t *testing.T, ip string) {
 	}
 }
 
-// openUnix opens sockets of the Unix domain: ones that listen, are connected, or neither.
+// openUnix opens Unix domain sockets that listen, are connected, or neither.
 func openUnix(t *testing.T) {
 	t.Helper()
 	for i := range 3 {
@@ -102,7 +102,7 @@ func openUnix(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { ln.Close() })
-		for range i + 2 { // of which one is accepted
+		for range i + 2 { // one of them is accepted
 			c, err := net.Dial("unix", path)
 			if err != nil {
 				t.Fatal(err)
@@ -124,8 +124,8 @@ func openUnix(t *testing.T) {
 	}
 }
 
-// TestNetlinkSameAsFile: netlink has as many sockets of each kind and state as the file
-// has.
+// TestNetlinkSameAsFile checks that netlink and the file have the same number of sockets of each
+// kind and state.
 func TestNetlinkSameAsFile(t *testing.T) {
 	inet4 := func(t *testing.T) { openEachState(t, "127.0.0.1") }
 	inet6 := func(t *testing.T) { openEachState(t, "::1") }
@@ -146,8 +146,8 @@ func TestNetlinkSameAsFile(t *testing.T) {
 	}
 }
 
-// sameCounts compares the counts of two lists. Other programs open and close sockets: a
-// count that the second list has before and after, the first one has in between.
+// sameCounts compares the counts of two lists. Since other programs open and close sockets, it
+// requires only counts that the second list has both before and after.
 func sameCounts(t *testing.T, one, other countedList) {
 	t.Helper()
 	var same map[int]bool
@@ -176,7 +176,8 @@ func refreshed(t testing.TB, list countedList) []uint32 {
 	return list.copy()
 }
 
-// TestNetlinkOnlyOfThisMachine: the list of another root directory is read there.
+// TestNetlinkOnlyOfThisMachine checks that the list of another root directory is read from its
+// file.
 func TestNetlinkOnlyOfThisMachine(t *testing.T) {
 	for root, want := range map[string]bool{"/": true, "//": true, "/./": true, t.TempDir(): false, "/proc/..": true} {
 		for _, name := range []string{"tcp", "unix"} {
@@ -187,7 +188,7 @@ func TestNetlinkOnlyOfThisMachine(t *testing.T) {
 	}
 }
 
-// TestNetlinkFails: where netlink fails, the file is read, and netlink is not tried again
+// TestNetlinkFails checks that if netlink fails, the file is read, and netlink is not tried again
 // for some time.
 func TestNetlinkFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tcp")
@@ -218,7 +219,7 @@ func TestNetlinkFails(t *testing.T) {
 	}
 }
 
-// writeSockets writes a list of sockets that listen.
+// writeSockets writes a list of n listening sockets.
 func writeSockets(t *testing.T, path string, n int) {
 	t.Helper()
 	text := "  sl  local_address rem_address   st\n"
@@ -230,8 +231,8 @@ func writeSockets(t *testing.T, path string, n int) {
 	}
 }
 
-// TestNetlinkWithoutFile: where the kernel has no list, as one without IPv6, netlink is not
-// asked: there is nothing to count.
+// TestNetlinkWithoutFile checks that netlink is not used if the kernel has no list, as without
+// IPv6.
 func TestNetlinkWithoutFile(t *testing.T) {
 	list := listOf(thisMachine(), "tcp6")
 	list.file = &procfile.File{Path: filepath.Join(t.TempDir(), "tcp6")}

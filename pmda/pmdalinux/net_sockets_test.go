@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// socketTree has sockets of every state, each one more than of the state before.
+// socketTree returns a tree with sockets of every state, one more of each state than of the one
+// before.
 func socketTree() files {
 	const title = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
 	var b strings.Builder
@@ -36,8 +37,7 @@ func socketTree() files {
 	return f
 }
 
-// TestSocketsSameAsC compares the counts with those of the C agent, where none is
-// like another.
+// TestSocketsSameAsC compares the counts with those of the C agent. All counts differ.
 func TestSocketsSameAsC(t *testing.T) {
 	root := socketTree().write(t)
 	their, our := cAgent(t, root), ourAgent(t, root)
@@ -56,7 +56,7 @@ func TestSocketsSameAsC(t *testing.T) {
 	}
 }
 
-// TestSockets: of a list with something in it that is no socket nothing is counted.
+// TestSockets checks that a list with a malformed line has no counts.
 func TestSockets(t *testing.T) {
 	const title = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
 	const udp = "   0: 00000000:07E8 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 630 1\n"

@@ -7,8 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestSoftnet compares the values of files of several kernels, and of
-// damaged ones.
+// TestSoftnet compares the values of files of several kernels, and damaged ones.
 func TestSoftnet(t *testing.T) {
 	const none = ": Metric not supported by this version of monitored application\n"
 	const bad = ": Generic error, already reported above\n"

@@ -213,7 +213,7 @@ type procedureMetrics struct {
 }
 
 // addProcedures adds the counts of requests by kind, and their sum. The sum covers only kinds with
-// a name because the file does not tell of others.
+// a name, since the file has no others.
 func (l *linux) addProcedures(m procedureMetrics) {
 	kinds := m.kinds.Instances()
 	line := m.stats.line(m.line, len(kinds))

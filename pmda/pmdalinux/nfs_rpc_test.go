@@ -8,13 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// misreadNFS are metrics that the C agent has other values of than the files.
-var misreadNFS = []string{"rpc.server.nettcpconn"} // it takes nettcpcnt, the number before
+// misreadNFS are metrics that the C agent misreads.
+var misreadNFS = []string{"rpc.server.nettcpconn"} // it reads nettcpcnt, the number before
 
-// misreadPools are those where there are several pools.
-var misreadPools = append([]string{"nfs.server.threads.total"}, misreadNFS...) // it takes the first
+// misreadPools are such metrics if there are several pools.
+var misreadPools = append([]string{"nfs.server.threads.total"}, misreadNFS...) // it reads only the first pool
 
-// procedures is a line of so many numbers, which all differ.
+// procedures returns a line of n numbers, which all differ.
 func procedures(word string, n, from int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %d", word, n)
@@ -24,8 +24,7 @@ func procedures(word string, n, from int) string {
 	return b.String() + "\n"
 }
 
-// nfsFiles are those of a client and server, in the form of some kernels, with
-// numbers that differ.
+// nfsFiles are files of a client and server in the formats of some kernels, with different numbers.
 var nfsFiles = map[string]files{
 	"2.6.9": {
 		"proc/net/rpc/nfs": "net 1 2 3 4\nrpc 11 12 13\n" + procedures("proc2", 18, 101) + procedures("proc3", 22, 201) + procedures("proc4", 35, 301),
@@ -62,8 +61,8 @@ var nfsFiles = map[string]files{
 	},
 }
 
-// TestNFSSameAsC compares all metrics with those of the C agent, and how many values
-// of NFS there are.
+// TestNFSSameAsC compares all metrics with those of the C agent, and checks the number of NFS
+// values.
 func TestNFSSameAsC(t *testing.T) {
 	for name, want := range map[string]int{"2.6.9": 151, "2.6.32": 224, "6.8": 212, "a server that is off": 29, "calls that begin anew": 23} {
 		t.Run(name, func(t *testing.T) {
@@ -80,8 +79,7 @@ func TestNFSSameAsC(t *testing.T) {
 	}
 }
 
-// TestNFS compares the values of files that the C agent does not read well,
-// and of damaged ones.
+// TestNFS compares the values of files that the C agent misreads, and of damaged ones.
 func TestNFS(t *testing.T) {
 	good := nfsFiles["2.6.32"]
 	const first3 = ` 0 "null" 501 1 "getattr" `
@@ -124,7 +122,7 @@ func TestNFS(t *testing.T) {
 	}
 }
 
-// metricsOf are the names of the metrics that a text shows.
+// metricsOf returns the names of the metrics in a text.
 func metricsOf(shown string) (names []string) {
 	for line := range strings.SplitSeq(shown, "\n") {
 		name, _, _ := strings.Cut(line, " ")
@@ -150,7 +148,7 @@ func (s agentClient) snapshotNFS() snapshot {
 	return s.snapshot(names)
 }
 
-// TestNoNFS: where there is no file, there is no value, and no error.
+// TestNoNFS checks that metrics of missing files have no values and no error.
 func TestNoNFS(t *testing.T) {
 	p := ourAgent(t, t.TempDir()).snapshotNFS()
 	if len(p.values) != 53 || len(p.errors) != 0 {
@@ -163,7 +161,7 @@ func TestNoNFS(t *testing.T) {
 	}
 }
 
-// TestNFSInstances: the kinds of requests are known without any.
+// TestNFSInstances checks that the kinds of requests are instances even without requests.
 func TestNFSInstances(t *testing.T) {
 	root := files{}.write(t)
 	our, their := ourAgent(t, root), cAgent(t, root)
@@ -221,7 +219,7 @@ func TestNFSThreads(t *testing.T) {
 	}
 }
 
-// TestNFSServerEnds: a server that has ended has nothing of what it had before.
+// TestNFSServerEnds checks that an ended server has no earlier values.
 func TestNFSServerEnds(t *testing.T) {
 	root := nfsFiles["2.6.32"].write(t)
 	our := ourAgent(t, root)

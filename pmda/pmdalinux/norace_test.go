@@ -2,5 +2,5 @@
 
 package pmdalinux_test
 
-// raceEnabled: the race detector makes sync.Pool drop values.
+// raceEnabled reports whether the race detector is on. It makes sync.Pool drop values.
 const raceEnabled = false

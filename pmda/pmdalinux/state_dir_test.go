@@ -9,7 +9,7 @@ import (
 	"github.com/pcp-go/pcp/pmda/pmdalinux"
 )
 
-// TestStateDir: disks keep their IDs, and the C agent takes them over.
+// TestStateDir checks that disks keep their IDs, and that the C agent uses the same IDs.
 func TestStateDir(t *testing.T) {
 	vars := t.TempDir()
 	state := filepath.Join(vars, "config", "pmda")

@@ -61,14 +61,14 @@ func parseTree(text string) (files, error) {
 	return tree, nil
 }
 
-// cutHead is what stands between the dashes of the line before a file.
+// cutHead returns the text between the dashes of the line before a file.
 func cutHead(line string) (head string, is bool) {
 	head, is1 := strings.CutPrefix(line, "-- ")
 	head, is2 := strings.CutSuffix(strings.TrimSuffix(head, "\n"), " --")
 	return head, is1 && is2
 }
 
-// String is the text of a tree.
+// String returns the text of a tree.
 func (f files) String() string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(f)) {
@@ -100,7 +100,7 @@ func isText(s string) bool {
 	return true
 }
 
-// readTree is a tree of testdata.
+// readTree reads a tree from testdata.
 func readTree(t testing.TB, path string) files {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -114,7 +114,7 @@ func readTree(t testing.TB, path string) files {
 	return tree
 }
 
-// write makes a directory of it.
+// write writes the tree to a new directory.
 func (f files) write(t testing.TB) (root string) {
 	t.Helper()
 	root = t.TempDir()
@@ -132,13 +132,13 @@ func (f files) write(t testing.TB) (root string) {
 	return root
 }
 
-// valuesOf are the values of metrics on a tree.
+// valuesOf returns the values of metrics on a tree.
 func (f files) valuesOf(t testing.TB, names ...string) string {
 	t.Helper()
 	return ourAgent(t, f.write(t)).snapshot(names).String()
 }
 
-// TestTreeText: a tree that has been written is the same when it is read.
+// TestTreeText checks that a tree stays the same when it is written and read.
 func TestTreeText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`([ -~]{0,9}\n|-- [a-z =>]{1,9} --\n){0,3}`),

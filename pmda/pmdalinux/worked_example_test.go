@@ -95,7 +95,7 @@ func fetchFans(t *testing.T, l *linux) (values []string) {
 	return values
 }
 
-// TestWorkedExample: the code of the example in CONTRIBUTING.md is in this file.
+// TestWorkedExample checks that this file has the code of the example in CONTRIBUTING.md.
 func TestWorkedExample(t *testing.T) {
 	text, err := os.ReadFile("CONTRIBUTING.md")
 	if err != nil {
