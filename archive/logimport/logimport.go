@@ -271,7 +271,7 @@ func (im *Importer) drop() {
 // instance does not fit a singular or a non-singular metric, pdu.ErrInDom if no instances were
 // added yet, pdu.ErrInst, and ErrDupValue. A value of another type than the metric's is
 // pdu.ErrConv. The next record then has this error in place of all values of the metric, and
-// further values for it fail likewise.
+// further values for it fail until then.
 func (im *Importer) Put(name, instance string, a pdu.Atom) error {
 	c, err := im.find(name, instance)
 	if err != nil {
