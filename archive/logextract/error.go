@@ -89,7 +89,7 @@ func (e *SkippedError) Error() string { return fmt.Sprintf("%d metrics are left 
 type SelectError struct {
 	Metric Metric
 	// Name is the full name of the metric, or "" if Metric is unknown. Instance is the unknown
-	// instance, or "" if the metric has no such instance.
+	// instance, or "" if all instances of Metric are unknown.
 	Name, Instance string
 	Err            error
 }
