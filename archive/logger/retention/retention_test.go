@@ -220,7 +220,8 @@ func (tt *maintainTest) run(t *testing.T) {
 	}
 }
 
-// TestMaintainFails checks that a day with an error stays unchanged, and that other days do not.
+// TestMaintainFails checks that a day with an error stays unchanged, and that other days are
+// maintained.
 func TestMaintainFails(t *testing.T) {
 	fails := errors.New("it fails")
 	for _, tt := range []struct {
@@ -311,7 +312,7 @@ func overwrite(path string, off int64) error {
 }
 
 // TestOtherCompressed checks that a file is kept if its compressed file has different content. Its
-// day stays unchanged, and other days do not.
+// day stays unchanged, and other days are maintained.
 func TestOtherCompressed(t *testing.T) {
 	dir := t.TempDir()
 	record(t, dir, "20261121.00.10")
