@@ -146,8 +146,8 @@ func TestNetlinkSameAsFile(t *testing.T) {
 	}
 }
 
-// sameCounts compares the counts of two lists. Since other programs open and close sockets, it
-// requires only counts that the second list has both before and after.
+// sameCounts compares the counts of two lists. Other programs open and close sockets, so it
+// compares each count until the second list has the same value before and after the first.
 func sameCounts(t *testing.T, one, other countedList) {
 	t.Helper()
 	var same map[int]bool
