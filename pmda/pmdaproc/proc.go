@@ -36,8 +36,8 @@ type Options struct {
 	// kernel shows to their user and group. Clients whose user and group are unknown see only
 	// totals.
 	NoAccessChecks bool
-	// AccessConfig is the name of a file that lists users without a known user ID that may see
-	// processes, such as users of other hosts after a login to the collector. PCP 7 uses
+	// AccessConfig is the name of a file with users that may see processes although their user ID
+	// is unknown, such as users of other hosts after a login to the collector. PCP 7 uses
 	// /etc/pcp/proc/access.conf. The line "allowed: joe, sue" names the users. They see what the
 	// agent sees; with the line "mapped: true" they see what the local users of the same names see.
 	// The file is read once, at the first request. It may be missing. Empty means no file.
@@ -48,10 +48,10 @@ type Options struct {
 	// AccountingFile is the file of the kernel's process accounting. Empty means
 	// /var/log/account/pacct or /var/account/pacct.
 	AccountingFile string
-	// PrivateAccounting is a file for accounting records that the agent may pass to the kernel,
-	// such as /var/lib/pcp/pmcd/pacct. It is used if root stores 1 into acct.control.enable_acct
-	// and the kernel does not already write records. Empty means that the agent never switches
-	// process accounting on.
+	// PrivateAccounting is the file for the kernel's records if the agent switches process
+	// accounting on, such as /var/lib/pcp/pmcd/pacct. It is used if root stores 1 into
+	// acct.control.enable_acct and the kernel does not already write records. Empty means that the
+	// agent never switches process accounting on.
 	PrivateAccounting string
 	// ContainerCgroup returns the name of a container's control group, for clients that request the
 	// container. Nil means that no container is known.
