@@ -57,8 +57,7 @@
 //
 //   - A time shift applies once to every record. The C program applies it again to metadata that it
 //     writes later.
-//   - Metadata after the record of an instance domain that lost all its instances is kept. The C
-//     program drops it.
+//   - Metadata after the record of an instance domain that lost all its instances is kept.
 //   - Descriptors after that of a metric without later values are kept. The C program drops them.
 //   - A label that is changed, new or moved is in one set with the other labels of its subject. PCP
 //     6.0.3 writes several records of one time, and readers see only one.
