@@ -201,7 +201,7 @@ func (s *Session) Add(h Host) (*Logger, error) {
 // Start completes the folio and starts the loggers. If a host cannot be reached, Start succeeds but
 // the logger ends; see Logger.Done. Start is the counterpart of pmRecordControl with PM_REC_ON.
 //
-// When ctx ends, loggers are stopped without waiting. Detached programs are not.
+// When ctx ends, loggers are stopped without waiting. Detached programs continue.
 //
 // After an error, loggers that were started are stopped without waiting. Start fails without hosts
 // and if it is called twice. Other errors are those of starting a program and of the file system.
