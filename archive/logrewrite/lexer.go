@@ -170,21 +170,6 @@ func (l *lexer) quoted(s string) (token, int) {
 	return token{kind: kString, text: s[1 : short-1]}, short
 }
 
-// unescape removes backslashes before other characters.
-func unescape(s string) string {
-	if strings.IndexByte(s, '\\') < 0 {
-		return s
-	}
-	b := make([]byte, 0, len(s))
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) {
-			i++
-		}
-		b = append(b, s[i])
-	}
-	return string(b)
-}
-
 // number returns the number token at the start of s. In JSON it may begin with a minus.
 func (l *lexer) number(s string) (token, int) {
 	n := 0

@@ -62,11 +62,11 @@ func TestArchive(t *testing.T) {
 	for path, want := range map[string]string{
 		"/":             `src="page/main.js"`,
 		"/live/sources": `{"sources":["busy"],"hosts":[]}`,
-		"/pmapi/fetch?hostspec=busy&names=kernel.all.load":             `"name":"kernel.all.load","instances":[{"instance":1,`,
-		"/pmapi/indom?hostspec=busy&name=kernel.all.load":              `"name":"15 minute"`,
-		"/pmapi/context?hostspec=../internal/pmstat/testdata/archive/host":      `not allowed`,
-		"/pmapi/context?hostspec=example.com":                          `not allowed`,
-		"/pmapi/context?hostspec=pcp%3A%2F%2Fuser%40example.com%3A443": `not allowed`,
+		"/pmapi/fetch?hostspec=busy&names=kernel.all.load":                 `"name":"kernel.all.load","instances":[{"instance":1,`,
+		"/pmapi/indom?hostspec=busy&name=kernel.all.load":                  `"name":"15 minute"`,
+		"/pmapi/context?hostspec=../internal/pmstat/testdata/archive/host": `not allowed`,
+		"/pmapi/context?hostspec=example.com":                              `not allowed`,
+		"/pmapi/context?hostspec=pcp%3A%2F%2Fuser%40example.com%3A443":     `not allowed`,
 	} {
 		if got := get("http", path); !strings.Contains(got, want) {
 			t.Errorf("%s: %s, want %s", path, got, want)

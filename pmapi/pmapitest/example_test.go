@@ -114,7 +114,7 @@ func ExampleSource_Break() {
 	// 7 No error | No error
 }
 
-// OnRequest sees every request before it is served.
+// A function sees every request before it is served.
 func ExampleSource_onRequest() {
 	fetches := 0
 	src := &pmapitest.Source{Start: noon, OnRequest: func(_ context.Context, r pmapitest.Request) error {

@@ -37,7 +37,7 @@
 // shows every client what the agent sees. [Options].AccessConfig gives named users more rights
 // after a login.
 //
-// The kernel shows each thread all data of its own process, even without rights. That process may
+// The kernel lets every thread read all data of its process. The process may
 // be a collector with a secret in its environment, so the agent itself hides this data from other
 // users.
 //

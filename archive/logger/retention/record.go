@@ -149,7 +149,7 @@ func (r *recorder) run(ctx context.Context, l *logger.Logger) (again bool, err e
 	case r.ended != logger.EndHostname:
 		return false, nil
 	}
-	return wait(ctx, retry), nil // limits the number of archives if the collector changes constantly
+	return ctxwait.Sleep(ctx, retry) == nil, nil // limits the number of archives if the collector changes constantly
 }
 
 // another prepares the logger after last, as soon as the collector is reachable. It returns nil if
@@ -177,17 +177,5 @@ func (r *recorder) another(ctx context.Context, last *logger.Logger) (*logger.Lo
 			return nil, nil
 		}
 		_ = r.src.Reconnect(ctx) // on failure, next fails too
-	}
-}
-
-// wait waits for d and returns true, or returns false as soon as ctx ends.
-func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

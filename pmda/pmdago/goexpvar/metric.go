@@ -45,7 +45,7 @@ type metric struct {
 	help   string
 	indom  *pmda.InDom // of kindInts and kindFloats
 
-	// exporter.turn guards the following fields.
+	// The following fields are guarded by exporter.turn.
 	top    *variable // its variable at the last read
 	values values
 	goneAt uint64 // value of exporter.reads when it disappeared; 0 while it exists
