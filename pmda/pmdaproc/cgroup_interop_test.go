@@ -188,8 +188,8 @@ var mendedCgroups = map[string]map[string]string{
 	},
 	"2": {
 		`cgroup\.pressure\..*\.avg.*`:        "D5: numbers that are none",
-		`cgroup\.cpuset\.(cpus|mems)`:        "D8: no texts",
-		`cgroup\.cpuacct\.(stat\..*|id\..*)`: "D8: zeroes where the kernel has no such files",
+		`cgroup\.cpuset\.(cpus|mems)`:        "no texts",
+		`cgroup\.cpuacct\.(stat\..*|id\..*)`: "zeroes where the kernel has no such files",
 	},
 }
 
